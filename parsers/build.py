@@ -1,0 +1,318 @@
+"""Collects what a reader finds and makes it a `Run`: rows merge by step, a step that goes back opens a segment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final, Literal
+
+import polars as pl
+
+from parsers.base import Origin
+from timeledger import schema
+from timeledger.run import Note, NoteKind, Run, RunInfo, Setting, SettingValue
+
+#: Rows that may still change (late keys of a recent step); older ones are frozen into frames, so that `run` costs
+#: what is new, not what is there.
+_OPEN_ROWS: Final = 1024
+_CHUNK_ROWS: Final = 4096
+
+
+class _Table:
+    """Rows of one schema: frozen chunks and a short open end."""
+
+    def __init__(self, columns: pl.Schema, keep_open: int = 0) -> None:
+        self._schema = columns
+        self._keep = keep_open
+        self._frames: list[pl.DataFrame] = []
+        self.rows: list[dict[str, Any]] = []
+
+    def add(self, row: dict[str, Any]) -> None:
+        self.rows.append(row)
+        if len(self.rows) >= _CHUNK_ROWS + self._keep:
+            cut = len(self.rows) - self._keep
+            self._frames.append(self._frame(self.rows[:cut]))
+            del self.rows[:cut]
+            if len(self._frames) >= 8:
+                self._frames = [pl.concat(self._frames)]
+
+    def _frame(self, rows: list[dict[str, Any]]) -> pl.DataFrame:
+        return pl.DataFrame(rows, schema=self._schema, orient="row") if rows else schema.empty(self._schema)
+
+    def frame(self) -> pl.DataFrame:
+        return pl.concat([*self._frames, self._frame(self.rows)])
+
+
+class _Extra:
+    """Metrics without a column, one dict a row; the columns grow as names appear."""
+
+    def __init__(self) -> None:
+        self._frames: list[pl.DataFrame] = []
+        self.rows: list[dict[str, Any]] = []
+
+    def add(self, row: dict[str, Any]) -> None:
+        self.rows.append(row)
+        if len(self.rows) >= _CHUNK_ROWS + _OPEN_ROWS:
+            self._frames.append(self._frame(self.rows[:_CHUNK_ROWS]))
+            del self.rows[:_CHUNK_ROWS]
+
+    @staticmethod
+    def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
+        names = dict.fromkeys(name for row in rows for name in row)
+        types: dict[str, Any] = dict.fromkeys(names, pl.Float64) | {"segment": pl.Int64, "step": pl.Int64}
+        columns = {name: [row.get(name) for row in rows] for name in types}
+        return pl.DataFrame(columns, schema=types).select("segment", "step", pl.exclude("segment", "step"))
+
+    def frame(self) -> pl.DataFrame:
+        rows = [row for row in self.rows if len(row) > 2]
+        frames = [*self._frames, self._frame(rows)]
+        return pl.concat(frames, how="diagonal") if len(frames) > 1 else frames[0]
+
+
+class RunBuilder:
+    """One run in the making. Readers call the verbs below; `run()` may be called at any time, any number of times."""
+
+    def __init__(self, origin: Origin, format_name: str, framework: str | None = None) -> None:
+        self.origin = origin
+        self.format_name = format_name
+        self.framework = framework
+        self.name = run_name(origin)
+        self.segment = 0
+        self.last_step: int | None = None
+        self.ended: Literal["finished", "crashed", "interrupted"] | None = None
+        self.zone_known = True
+        self.train_runtime_s: float | None = None
+        self.started_at: datetime | None = None
+        self.settings: dict[str, Setting] = {}
+        self._steps = _Table(schema.STEPS, keep_open=_OPEN_ROWS)
+        self._phases = _Table(schema.PHASES)
+        self._engine = _Table(schema.ENGINE)
+        self._events = _Table(schema.EVENTS)
+        self._progress = _Table(schema.PROGRESS)
+        self._extra = _Extra()
+        self._by_step: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+        self._notes: dict[tuple[NoteKind, str], Note] = {}
+
+    # --- rows ---------------------------------------------------------------------------------------------
+
+    def row(
+        self,
+        step: int,
+        values: Mapping[str, Any],
+        *,
+        line: int = 0,
+        at: datetime | None = None,
+        extra: Mapping[str, float | None] | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """Add values of one step. A step seen in this segment gains keys (values it has stay unless `overwrite`).
+
+        A step below the segment's last one that is not among its recent rows opens a new segment (resume, restart).
+        `values` are columns of `schema.STEPS`; None is dropped. Unknown columns are a programming error.
+        """
+        if step not in self._by_step and self.last_step is not None and step < self.last_step:
+            self.new_segment()
+        if step not in self._by_step:
+            self._open(step, line)
+        row, more = self._by_step[step]
+        if at is not None and row.get("at") is None:
+            row["at"] = at
+        for key, value in values.items():
+            if key not in schema.STEPS:
+                raise ValueError(f"no such column: {key}")
+            if value is not None and (overwrite or row.get(key) is None):
+                row[key] = value
+        for key, value in (extra or {}).items():
+            if value is not None and (overwrite or key not in more):
+                more[key] = value
+
+    def _open(self, step: int, line: int) -> None:
+        row: dict[str, Any] = {"segment": self.segment, "step": step, "line": line}
+        more: dict[str, Any] = {"segment": self.segment, "step": step}
+        self._steps.add(row)
+        self._extra.add(more)
+        self._by_step[step] = (row, more)
+        if len(self._by_step) > _OPEN_ROWS:
+            del self._by_step[next(iter(self._by_step))]
+        self.last_step = step if self.last_step is None else max(self.last_step, step)
+
+    def has(self, step: int, column: str) -> bool:
+        """True when this segment's row of the step already holds the column."""
+        found = self._by_step.get(step)
+        return found is not None and found[0].get(column) is not None
+
+    def new_segment(self) -> None:
+        """The next row belongs to a new session of the same run."""
+        self.segment += 1
+        self.last_step = None
+        self._by_step = {}
+
+    def phase(
+        self,
+        step: int,
+        phase: str,
+        seconds: float | None,
+        *,
+        name: str | None = None,
+        parent: str | None = None,
+        outside: bool | None = None,
+        overlaps: bool = False,
+    ) -> None:
+        """Add one phase of one step (seconds of one step). A missing or non-finite time adds nothing."""
+        if seconds is None or not math.isfinite(seconds) or seconds < 0:
+            return
+        if phase not in schema.ROLLUP:
+            raise ValueError(f"no such phase: {phase}")
+        self._phases.add(
+            {
+                "segment": self.segment,
+                "step": step,
+                "phase": phase,
+                "name": name or phase,
+                "parent": parent,
+                "outside": outside,
+                "overlaps": overlaps,
+                "seconds": seconds,
+            }
+        )
+
+    def engine(self, kind: str, *, line: int = 0, at: datetime | None = None, **values: Any) -> None:
+        """Add one engine sample; `values` are columns of `schema.ENGINE`."""
+        self._engine.add({"kind": kind, "line": line, "at": at, **values})
+
+    def event(
+        self,
+        kind: str,
+        *,
+        line: int = 0,
+        at: datetime | None = None,
+        step: int | None = None,
+        seconds: float | None = None,
+        text: str = "",
+    ) -> None:
+        """Add something that happened once; `step` defaults to the last one seen."""
+        if kind not in schema.EVENT_KINDS:
+            raise ValueError(f"no such event: {kind}")
+        self._events.add(
+            {
+                "segment": self.segment,
+                "step": self.last_step if step is None else step,
+                "line": line,
+                "at": at,
+                "kind": kind,
+                "seconds": seconds,
+                "text": text[:300],
+            }
+        )
+
+    def progress(
+        self, step: int, *, total: int | None, elapsed_s: float, remaining_s: float | None = None, line: int = 0
+    ) -> None:
+        """Add one state of the training progress bar; a repeat of the last one is dropped."""
+        rows = self._progress.rows
+        if (
+            rows
+            and rows[-1]["step"] == step
+            and rows[-1]["elapsed_s"] == elapsed_s
+            and rows[-1]["segment"] == self.segment
+        ):
+            return
+        self._progress.add(
+            {
+                "segment": self.segment,
+                "step": step,
+                "total": total,
+                "elapsed_s": elapsed_s,
+                "remaining_s": remaining_s,
+                "line": line,
+            }
+        )
+
+    # --- facts --------------------------------------------------------------------------------------------
+
+    def setting(
+        self,
+        name: str,
+        value: SettingValue | None,
+        source: str,
+        kind: Literal["measured", "inferred", "assumed"] = "measured",
+        *,
+        replace: bool = False,
+    ) -> None:
+        """Record a setting once; the first source wins unless `replace`. None and NaN are ignored."""
+        if value is None or (isinstance(value, float) and not math.isfinite(value)):
+            return
+        if replace or name not in self.settings:
+            self.settings[name] = Setting(value=value, source=source, kind=kind)
+
+    def note(self, kind: NoteKind, text: str, line: int = 0) -> None:
+        """Note something skipped, repaired or guessed; equal texts are counted, the first line is kept."""
+        seen = self._notes.get((kind, text))
+        if seen is None:
+            self._notes[(kind, text)] = Note(kind, line, text, 1, self.origin.name)
+        else:
+            self._notes[(kind, text)] = Note(kind, seen.line, text, seen.count + 1, seen.source)
+
+    @property
+    def is_empty(self) -> bool:
+        """True when nothing was found that a run could be made of."""
+        return self._steps.frame().is_empty() and self._engine.frame().is_empty() and self._progress.frame().is_empty()
+
+    def run(self) -> Run:
+        """The run as known now. Later calls give later states; what was returned never changes."""
+        info = RunInfo(
+            name=self.name,
+            format=self.format_name,
+            framework=self.framework,
+            sources=(self.origin.name,),
+            settings=dict(self.settings),
+            ended=self.ended,
+            started_at=self.started_at,
+            last_write=self.origin.modified,
+            zone_known=self.zone_known,
+            train_runtime_s=self.train_runtime_s,
+        )
+        return Run(
+            info=info,
+            steps=self._steps.frame(),
+            phases=self._phases.frame(),
+            engine=self._engine.frame(),
+            events=self._events.frame(),
+            progress=self._progress.frame(),
+            extra=self._extra.frame(),
+            notes=tuple(self._notes.values()),
+        )
+
+
+#: Names that say what a file is, not which run it is of: the folder names the run then.
+_PLAIN_NAMES: Final = {
+    "console", "log", "logs", "output", "out", "stdout", "stderr", "train", "training", "trainer_state", "metrics",
+    "trainer_log", "logging", "events", "nohup", "run", "main", "driver", "ray-driver", "job-driver", "history",
+    "training_history", "training_log", "train_log",
+}  # fmt: skip
+_PLAIN_FOLDERS: Final = {
+    "output",
+    "outputs",
+    "logs",
+    "log",
+    "runs",
+    "files",
+    "results",
+    "tensorboard",
+    "tensorboard_log",
+    "tb",
+}
+
+
+def run_name(origin: Origin) -> str:
+    """A name for a run from its file and folders: the file's stem, or the nearest telling folder for `console.log` and the like."""
+    stem = origin.name.removesuffix(".gz")
+    stem = stem.rsplit(".", 1)[0] if "." in stem[1:] else stem
+    telling = not (stem.lower() in _PLAIN_NAMES or stem.startswith("events.out.tfevents"))
+    if telling and stem.strip():
+        return stem
+    for folder in reversed(origin.folders):
+        if folder.lower() not in _PLAIN_FOLDERS and not folder.startswith("checkpoint-"):
+            return folder
+    return stem.strip() or origin.name or "run"

@@ -1,0 +1,216 @@
+"""Text as logs hold it: pieces between CR and LF, colour codes, process prefixes, time stamps, progress bars."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Final
+
+from timeledger import units
+
+_ANSI: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_ANSI_TEXT: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_REPEATED: Final = re.compile(r"\s*\[repeated \d+x across cluster\].*$")
+#: `(TaskRunner pid=12, ip=10.0.0.1) `, `(pid=38606) `, `(EngineCore_DP0 pid=1) `, `(Worker rank=0 pid=3)`; may repeat.
+_ACTOR: Final = re.compile(r"\((?P<actor>[\w.\-/ =<>]*?) ?pid=(?P<pid>\d+)(?:, ip=[\d.:a-fA-F]+)?\)\s?")
+_RANK: Final = re.compile(r"\[(?:default|rank)?(?P<rank>\d+)\]:\s?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One piece of text between line ends. `no` is the 1-based line (counted by LF), `bar` True when a CR ended or began it."""
+
+    no: int
+    text: str
+
+
+def strip_ansi(text: str) -> str:
+    """The text without terminal control sequences."""
+    return _ANSI_TEXT.sub("", text) if "\x1b" in text else text
+
+
+class Pieces:
+    """Splits blocks of bytes into clean pieces and keeps the line count over blocks."""
+
+    def __init__(self) -> None:
+        self.line = 1
+
+    def split(self, block: bytes) -> Iterator[Piece]:
+        """The block's non-empty pieces, in order. CR, LF and CRLF all end a piece; LF alone counts lines."""
+        if b"\x1b" in block:
+            block = _ANSI.sub(b"", block)
+        for raw in block.split(b"\n"):
+            no = self.line
+            self.line += 1
+            if not raw or raw == b"\r":
+                continue
+            text = raw.decode("utf-8", errors="replace")
+            if "\r" in text:
+                for part in text.split("\r"):
+                    if part.strip():
+                        yield Piece(no, part)
+            elif text.strip():
+                yield Piece(no, text)
+        self.line -= 1  # the text after the block's last LF is the beginning of the line still to come
+
+
+@dataclass(frozen=True, slots=True)
+class Prefixed:
+    """A piece without its process prefix: `actor` ("TaskRunner", "" when none) and what follows."""
+
+    actor: str
+    text: str
+
+
+def strip_actor(text: str) -> Prefixed:
+    """Takes process prefixes, rank marks and the repetition suffix of Ray off a line."""
+    actor = ""
+    if "pid=" in text[:200]:
+        while match := _ACTOR.match(text):
+            actor, text = match.group("actor").strip() or actor, text[match.end() :]
+        if "[repeated" in text:
+            text = _REPEATED.sub("", text)
+    if text.startswith("[") and (rank := _RANK.match(text)):
+        text = text[rank.end() :]
+    return Prefixed(actor, text)
+
+
+# --- time stamps -----------------------------------------------------------------------------------------------
+
+_STAMP: Final = re.compile(
+    r"(?P<y>\d{4})(?P<sep>[-/.]?)(?P<mo>\d{2})(?P=sep)(?P<d>\d{2})[T \-_](?P<h>\d{2}):(?P<mi>\d{2}):(?P<s>\d{2})"
+    r"(?:[.,](?P<f>\d{1,9}))?\s?(?P<z>Z|[+-]\d{2}:?\d{2})?"
+)
+_NO_YEAR: Final = re.compile(
+    r"(?<![\d-])(?P<mo>\d{2})-(?P<d>\d{2}) (?P<h>\d{2}):(?P<mi>\d{2}):(?P<s>\d{2})(?:[.,](?P<f>\d{1,6}))?(?!\d)"
+)
+
+
+def stamp(text: str) -> datetime | None:
+    """The first full time stamp (with a year) in the text's first 120 characters, as UTC; None when there is none.
+
+    A stamp without a zone is read as UTC: callers set `RunInfo.zone_known` to False (`stamp_has_zone` tells).
+    """
+    match = _STAMP.search(text[:120])
+    if match is None:
+        return None
+    zone = match["z"]
+    offset = timedelta(0)
+    if zone and zone != "Z":
+        sign = -1 if zone[0] == "-" else 1
+        offset = sign * timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
+    return _moment(int(match["y"]), match, offset)
+
+
+def stamp_has_zone(text: str) -> bool:
+    """True when the first full time stamp of the text carries its zone."""
+    match = _STAMP.search(text[:120])
+    return match is not None and match["z"] is not None
+
+
+def _moment(year: int, match: re.Match[str], offset: timedelta = timedelta(0)) -> datetime | None:
+    micro = int((match["f"] or "0").ljust(6, "0")[:6])
+    try:
+        local = datetime(
+            year, int(match["mo"]), int(match["d"]), int(match["h"]), int(match["mi"]), int(match["s"]), micro,
+            tzinfo=timezone(offset),
+        )  # fmt: skip
+    except ValueError:
+        return None
+    return local.astimezone(UTC)
+
+
+class YearlessClock:
+    """Completes stamps without a year (`11-30 08:21:53`), in the order of the log: the year steps up when December turns into January.
+
+    The first year is chosen so that the stamp is the latest one not after `newest` (the file's last write) by more than a day.
+    """
+
+    def __init__(self, newest: datetime | None = None) -> None:
+        self._newest = newest
+        self._last: datetime | None = None
+
+    def see(self, full: datetime) -> None:
+        """A stamp with a year, seen nearby: it decides the year of what follows."""
+        self._last = full
+
+    def read(self, text: str) -> datetime | None:
+        """The first year-less stamp of the text's first 120 characters, completed; None when there is none."""
+        match = _NO_YEAR.search(text[:120])
+        if match is None:
+            return None
+        if self._last is None:
+            newest = self._newest or datetime.now(UTC)
+            guesses = [_moment(newest.year - back, match) for back in (0, 1)]
+            fit = [at for at in guesses if at is not None and at <= newest + timedelta(days=1)]
+            at = fit[0] if fit else _moment(newest.year - 4, match)
+        else:
+            near = [_moment(self._last.year + move, match) for move in (-1, 0, 1)]
+            known = [at for at in near if at is not None]
+            last = self._last
+            at = min(known, key=lambda moment: abs((moment - last).total_seconds())) if known else None
+        if at is not None:
+            self._last = at
+        return at
+
+
+# --- progress bars ---------------------------------------------------------------------------------------------
+
+_DURATION = r"(?:\d+ days?, ?)?(?:\d+:)?\d+:\d{2}"
+#: `desc:  53%|#####   | 53/100 [00:47<00:41,  1.13it/s, reward=0.5]`, and without a total `59it [00:37, 1.60it/s]`.
+_BAR: Final = re.compile(
+    r"(?:(?P<pct>\d{1,3})%\|[^|]*\|\s*)(?P<n>\d+)/(?P<total>\d+)\s*\[(?P<el>"
+    + _DURATION
+    + r")<(?P<rem>"
+    + _DURATION
+    + r"|\?)"
+    r"(?:,\s*(?P<rate>[\d.]+|\?)\s*(?P<unit>[^\],]*))?(?P<post>,[^\]]*)?\]"
+)
+_COUNT: Final = re.compile(
+    r"(?P<n>\d+)it \[(?P<el>" + _DURATION + r"),\s*(?P<rate>[\d.]+|\?)\s*(?P<unit>it/s|s/it)(?P<post>,[^\]]*)?\]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One state of a progress bar. `rate_s` is the bar's own smoothed seconds an item; `post` the text after the rate."""
+
+    desc: str
+    n: int
+    total: int | None
+    elapsed_s: float
+    remaining_s: float | None
+    rate_s: float | None
+    unit: str
+    post: str
+    start: int
+    end: int
+
+
+def bars(text: str) -> Iterator[Bar]:
+    """Every progress bar state in a piece of text, in order (captures often glue other text behind or before one)."""
+    if "[" not in text or "]" not in text:
+        return
+    at = 0
+    while match := (_BAR.search(text, at) or _COUNT.search(text, at)):
+        groups = match.groupdict()
+        rate, unit = groups.get("rate"), (groups.get("unit") or "").strip()
+        per_item = None
+        if rate and rate != "?" and float(rate) > 0:
+            per_item = 1 / float(rate) if unit.endswith("/s") else float(rate)
+        remaining = groups.get("rem")
+        yield Bar(
+            desc=text[at : match.start()].strip().rstrip(":"),
+            n=int(match["n"]),
+            total=int(groups["total"]) if groups.get("total") else None,
+            elapsed_s=units.seconds(match["el"]) or 0.0,
+            remaining_s=None if remaining in {None, "?"} else units.seconds(remaining or ""),
+            rate_s=per_item,
+            unit=unit,
+            post=(groups.get("post") or "").lstrip(", "),
+            start=match.start(),
+            end=match.end(),
+        )
+        at = match.end()

@@ -1,0 +1,145 @@
+"""Numbers as people and logs write them: reading (`seconds`, `number`) and showing (`show_*`).
+
+Reading never guesses: a text that is not wholly understood gives None.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Final
+
+MINUTE: Final = 60.0
+HOUR: Final = 3600.0
+DAY: Final = 86400.0
+
+_UNIT_S: Final = {
+    "d": DAY, "day": DAY, "days": DAY, "天": DAY,
+    "h": HOUR, "hr": HOUR, "hrs": HOUR, "hour": HOUR, "hours": HOUR, "小时": HOUR, "时": HOUR,
+    "m": MINUTE, "min": MINUTE, "mins": MINUTE, "minute": MINUTE, "minutes": MINUTE, "分": MINUTE, "分钟": MINUTE,
+    "s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0, "秒": 1.0,
+    "ms": 1e-3, "msec": 1e-3, "millisecond": 1e-3, "milliseconds": 1e-3, "毫秒": 1e-3,
+    "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "microseconds": 1e-6,
+}  # fmt: skip
+_CLOCK: Final = re.compile(r"(?:(\d+)\s*(?:days?|d),?\s*)?(?:(\d+):)?(\d{1,3}):(\d{2}(?:\.\d+)?)$")
+_PART: Final = re.compile(r"\s*([+-]?\d[\d,]*\.?\d*(?:[eE][+-]?\d+)?)\s*([a-zA-Zµμ一-鿿]+)")
+_WRAPPED: Final = re.compile(r"(?:np\.|numpy\.|torch\.)?(?:float|int|uint|bfloat)\d*\((.*)\)$")
+_TENSOR: Final = re.compile(
+    r"(?:torch\.)?(?:tensor|array|Array|DeviceArray)\(\s*\[?\s*([^,\]\)]+?)\s*\]?\s*(?:,\s*\w+=.*)?\)$"
+)
+_NUMBER: Final = re.compile(r"[+-]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$")
+_NOT_FINITE: Final = {
+    "nan": math.nan, "+nan": math.nan, "-nan": math.nan, "inf": math.inf, "+inf": math.inf, "-inf": -math.inf,
+    "infinity": math.inf, "-infinity": -math.inf, "+infinity": math.inf,
+}  # fmt: skip
+
+
+def number(text: str) -> float | None:
+    """A plain number in any of the spellings found in logs, or None.
+
+    Accepts quotes, `np.float64(..)`, `tensor(.., device=..)`, thousands commas, a leading plus, nan and inf.
+    Units are not accepted here; see `seconds` and `quantity`.
+    """
+    text = text.strip().strip("'\"").strip()
+    if wrapped := (_WRAPPED.match(text) or _TENSOR.match(text)):
+        return number(wrapped.group(1))
+    if _NUMBER.match(text):
+        return float(text.replace(",", ""))
+    return _NOT_FINITE.get(text.lower())
+
+
+def seconds(text: str) -> float | None:
+    """A duration in seconds, or None: `33.1s`, `812ms`, `1m 12s`, `2h 5m`, `1:30:03`, `3 days, 4:29:51`, `157m`."""
+    text = text.strip().strip("'\"").strip()
+    if clock := _CLOCK.match(text):
+        days, hours, minutes, secs = (float(part) if part else 0.0 for part in clock.groups())
+        return days * DAY + hours * HOUR + minutes * MINUTE + secs
+    total, at, found = 0.0, 0, False
+    while part := _PART.match(text, at):
+        unit = _UNIT_S.get(part.group(2).lower())
+        if unit is None:
+            return None
+        total += float(part.group(1).replace(",", "")) * unit
+        at, found = part.end(), True
+        while at < len(text) and text[at] in ", ":
+            at += 1
+    return total if found and at >= len(text) else None
+
+
+def show_seconds(value: float | None, *, short: bool = False) -> str:
+    """A duration for people: `0.31 s`, `33.6 s`, `4 m 12 s`, `1 h 52 m`, `2 d 3 h`; an em dash when unknown.
+
+    `short` drops the second unit (`1 h`, `4 m`).
+    """
+    if value is None or math.isnan(value):
+        return "—"
+    if math.isinf(value):
+        return "∞"
+    sign, value = ("−" if value < 0 else ""), abs(value)
+    if value < 59.95:
+        digits = 2 if value < 1 else 1
+        return f"{sign}{value:.{digits}f} s"
+    if value < HOUR - 0.5:
+        minutes, rest = divmod(round(value), 60)
+        return f"{sign}{minutes} m" + ("" if short or not rest else f" {rest:02d} s")
+    if value < DAY - 30:
+        hours, rest = divmod(round(value / MINUTE), 60)
+        return f"{sign}{hours} h" + ("" if short or not rest else f" {rest:02d} m")
+    days, rest = divmod(round(value / HOUR), 24)
+    return f"{sign}{days} d" + ("" if short or not rest else f" {rest} h")
+
+
+def show_share(value: float | None) -> str:
+    """A share of 0..1 as per cent: no decimals above 1 %, one below."""
+    if value is None or math.isnan(value):
+        return "—"
+    percent = value * 100
+    return f"{percent:.0f} %" if abs(percent) >= 1 or percent == 0 else f"{percent:.1f} %"
+
+
+def show_number(value: float | None, digits: int = 3) -> str:
+    """A number to `digits` significant digits, thousands separated, without an exponent where it can be helped."""
+    if value is None or math.isnan(value):
+        return "—"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value == 0:
+        return "0"
+    magnitude = math.floor(math.log10(abs(value)))
+    if magnitude >= digits - 1:
+        return f"{value:,.0f}".replace("-", "−")
+    if magnitude < -4:
+        return f"{value:.{digits - 1}e}".replace("-", "−")
+    return f"{value:.{digits - 1 - magnitude}f}".replace("-", "−")
+
+
+def show_rate(value: float | None) -> str:
+    """Tokens a second: `3,050 tok/s`."""
+    return "—" if value is None else f"{show_number(value)} tok/s"
+
+
+def show_time(at: datetime | None, now: datetime | None = None, zone: tzinfo | None = None) -> str:
+    """A moment near `now`, in `zone` (default: the machine's): `today 18:42`, `tomorrow 02:40`, `Tue 02:40`, `12 Dec 02:40`."""
+    if at is None:
+        return "—"
+    now = now or datetime.now(UTC)
+    local, here = at.astimezone(zone), now.astimezone(zone)
+    clock = f"{local:%H:%M}"
+    days = (local.date() - here.date()).days
+    if days in {-1, 0, 1}:
+        return f"{('yesterday', 'today', 'tomorrow')[days + 1]} {clock}"
+    if 0 < days < 7:
+        return f"{local:%a} {clock}"
+    year = f" {local.year}" if local.year != here.year else ""
+    return f"{local.day} {local:%b}{year} {clock}"
+
+
+def shift(at: datetime | None, by_s: float | None) -> datetime | None:
+    """`at` moved by seconds, or None when either is unknown or the result is beyond the calendar."""
+    if at is None or by_s is None or not math.isfinite(by_s):
+        return None
+    try:
+        return at + timedelta(seconds=by_s)
+    except OverflowError:
+        return None

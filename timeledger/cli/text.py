@@ -1,0 +1,250 @@
+"""Reports as terminal text: 80 columns, readable without colour, in the order of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, Protocol
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from timeledger import units, words
+from timeledger.document import CompareDocument, DifferencePart, NotePart, ProjectionPart, RunReport, ShowDocument
+from timeledger.plan import LABELS, Estimate
+
+_BAR_CELLS: Final = 24
+_FIRST_NOTES: Final = 5
+
+
+class FormatRow(Protocol):
+    """What the table of formats needs of a format."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def reads(self) -> str: ...
+    @property
+    def lacks(self) -> str: ...
+    @property
+    def more(self) -> str: ...
+
+
+def console() -> Console:
+    """Standard output; 80 columns where it is not a terminal, so that captured text is stable."""
+    plain = Console(highlight=False, emoji=False, markup=False)
+    return plain if plain.is_terminal else Console(highlight=False, emoji=False, markup=False, width=80)
+
+
+def show(document: ShowDocument, *, all_notes: bool = False) -> None:
+    """Every run of the document."""
+    out = console()
+    for at, each in enumerate(document.runs):
+        if at:
+            out.print()
+            out.rule(style="dim")
+            out.print()
+        _run(out, each, all_notes=all_notes)
+
+
+def _run(out: Console, run: RunReport, *, all_notes: bool) -> None:
+    _title(out, run)
+    for line in finish_lines(run.projection):
+        out.print(Text(line))
+    out.print()
+    out.print(Text(run.headline, style="bold"))
+    out.print()
+    _phases(out, run)
+    for label, value in facts(run):
+        out.print(Text.assemble((f"{label:<14}", "dim"), value))
+    _reasons(out, run.projection)
+    _notes(out, run.notes, everything=all_notes)
+
+
+def _title(out: Console, run: RunReport) -> None:
+    part = run.run
+    left = " · ".join(text for text in (part.name, part.framework or part.format, part.state) if text)
+    right = ""
+    if part.step is not None:
+        right = f"step {part.step:,}" + (f" / {part.total_steps:,}" if part.total_steps else "")
+        if part.total_steps:
+            right += f"  {units.show_share(min(part.step / part.total_steps, 1.0))}"
+    gap = max(2, out.width - len(left) - len(right))
+    out.print(Text.assemble((left, "bold"), " " * gap, right) if right else Text(left, style="bold"))
+
+
+def finish_lines(projection: ProjectionPart, now: datetime | None = None) -> list[str]:
+    """When it ends, with the interval and the worst case, in words."""
+    lines = [words.finish(projection, now)]
+    if projection.worst_case_s is not None and not words.is_over(projection):
+        lines.append(f"worst case {units.show_seconds(projection.worst_case_s)} in all (every answer at the limit)")
+    lines += [f"! {warning}" for warning in projection.warnings]
+    return [line for line in lines if line]
+
+
+def _phases(out: Console, run: RunReport) -> None:
+    found = run.breakdown
+    if found.step_s is None:
+        if found.why:
+            out.print(Text(f"Where a step's time goes: {found.why}"))
+        return
+    out.print(Text(f"Where a step's time goes ({units.show_seconds(found.step_s)} a step)", style="bold"))
+    table = Table(box=None, padding=(0, 1), show_header=False)
+    for justify in ("left", "right", "right", "left", "left"):
+        table.add_column(justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    for part in found.phases:
+        table.add_row(
+            words.phase(part.phase),
+            units.show_seconds(part.seconds),
+            units.show_share(part.share),
+            bar(part.share),
+            part.origin,
+        )
+    if found.unexplained_s is not None:
+        share = found.unexplained_s / found.step_s if found.step_s else 0.0
+        table.add_row(
+            "unexplained", units.show_seconds(found.unexplained_s), units.show_share(share), bar(share, "░"), ""
+        )
+    out.print(table)
+    if found.overlapped:
+        out.print(Text("  Generation and training overlap: shares do not add up to the step."))
+    if found.why:
+        out.print(Text(f"  {found.why}", style="dim"))
+    out.print()
+
+
+def bar(share: float, fill: str = "█") -> str:
+    """A share as a bar of up to 24 cells."""
+    cells = round(max(0.0, min(1.0, share)) * _BAR_CELLS)
+    return fill * cells or ("▏" if share > 0 else "")
+
+
+def facts(run: RunReport) -> list[tuple[str, str]]:
+    """The lines under the table: label and value, only what is known."""
+    clock, length, timing = run.clock, run.length, run.timing
+    lines = []
+    if clock.step_s is not None:
+        lines.append(("Step now", f"{units.show_seconds(clock.step_s)}  (clock: {clock.origin})"))
+    if timing.sentence:
+        lines.append(("What it costs", timing.sentence))
+    if length.sentence:
+        lines.append(("Answers", length.sentence))
+    if clock.elapsed_s is not None:
+        lost = f", {units.show_seconds(clock.lost_s)} of it lost" if clock.lost_s and clock.lost_s >= 1 else ""
+        sessions = f", {len(clock.segments)} sessions" if len(clock.segments) > 1 else ""
+        lines.append(("Elapsed", f"{units.show_seconds(clock.elapsed_s)}{lost}{sessions}"))
+    lines.extend(
+        (each.kind.capitalize(), words.periodic(each.every, each.seconds, each.count, each.known_from))
+        for each in clock.periodic
+        if each.kind != "unknown"
+    )
+    if run.cost is not None:
+        money = "" if run.cost.money is None else f", {run.cost.money:,.2f} {run.cost.currency}".rstrip()
+        lines.append(("Cost", f"{units.show_number(run.cost.gpu_hours)} GPU-hours{money} for the whole run"))
+    return lines
+
+
+def _reasons(out: Console, projection: ProjectionPart) -> None:
+    if projection.because:
+        out.print(Text("Because", style="dim"))
+        for reason in projection.because:
+            out.print(Text(f"  - {reason}"))
+
+
+def _notes(out: Console, notes: Sequence[NotePart], *, everything: bool) -> None:
+    if not notes:
+        return
+    out.print()
+    out.print(Text(f"Notes ({len(notes)})", style="dim"))
+    for each in notes if everything else notes[:_FIRST_NOTES]:
+        where = f" (line {each.line:,})" if each.line else ""
+        times = f" × {each.count:,}" if each.count > 1 else ""
+        out.print(Text(f"  {each.kind}: {each.text}{times}{where}"))
+    if not everything and len(notes) > _FIRST_NOTES:
+        out.print(Text(f"  … {len(notes) - _FIRST_NOTES} more with --notes", style="dim"))
+
+
+def compare(document: CompareDocument) -> None:
+    """Runs side by side, then each difference as a ledger."""
+    out = console()
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    table.add_column("run", overflow="fold")
+    for name in ("steps", "step", "per 1k tok", "sampling", "answers", "total"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for run in document.runs:
+        table.add_row(*words.compare_row(run))
+    out.print(table)
+    for difference in document.differences:
+        out.print()
+        _difference(out, difference)
+
+
+def _difference(out: Console, difference: DifferencePart) -> None:
+    out.print(Text(f"From {difference.a} to {difference.b}", style="bold"))
+    if difference.parts:
+        table = Table(box=None, padding=(0, 1), show_header=False)
+        table.add_column(no_wrap=True)
+        table.add_column(justify="right", no_wrap=True)
+        table.add_column(justify="right", no_wrap=True)
+        for part in difference.parts:
+            table.add_row(part.part, words.signed_seconds(part.seconds), units.show_share(part.share))
+        table.add_row("together", words.signed_seconds(difference.step_s), "", style="bold")
+        out.print(table)
+    out.print(Text(difference.sentence))
+
+
+def plan(answer: Estimate) -> None:
+    """The calculator's answer with its inputs and where each comes from."""
+    out, inputs = console(), answer.inputs
+    out.print(
+        Text(
+            f"{units.show_seconds(answer.step_s)} a step, {units.show_seconds(answer.total_s.mid)} for {inputs.steps:,} steps "
+            f"(between {units.show_seconds(answer.total_s.low)} and {units.show_seconds(answer.total_s.high)})",
+            style="bold",
+        )
+    )
+    out.print(Text(f"{answer.sequences_per_step:,} sequences and {answer.tokens_per_step:,.0f} tokens a step"))
+    out.print()
+    table = Table(box=None, padding=(0, 1), show_header=False)
+    for justify in ("left", "right", "right", "left", "left"):
+        table.add_column(justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    for part in answer.parts:
+        table.add_row(
+            part.phase, units.show_seconds(part.seconds), units.show_share(part.share), bar(part.share), part.kind
+        )
+    out.print(table)
+    out.print()
+    sources = Table(box=None, padding=(0, 1), show_header=False)
+    sources.add_column(no_wrap=True)
+    sources.add_column(justify="right", no_wrap=True)
+    sources.add_column(overflow="fold")
+    for field, label in LABELS.items():
+        value = getattr(inputs, field)
+        if value is not None:
+            source = inputs.source(field)
+            sources.add_row(label, f"{value:,.6g}", f"{source.kind}: {source.text}")
+    out.print(sources)
+    if answer.cost is not None:
+        money = "" if answer.cost.money is None else f", {answer.cost.money:,.2f} {answer.cost.currency}".rstrip()
+        out.print(Text(f"{units.show_number(answer.cost.gpu_hours)} GPU-hours{money}"))
+    for hint in answer.hints:
+        out.print()
+        out.print(Text(hint))
+
+
+def formats(rows: Sequence[FormatRow]) -> None:
+    """The table of formats."""
+    out = console()
+    for row in rows:
+        out.print(Text.assemble((f"{row.name:<14}", "bold"), row.title))
+        for label, value in (("reads", row.reads), ("not in it", row.lacks), ("log more", row.more)):
+            if value:
+                table = Table(box=None, padding=(0, 0), show_header=False)
+                table.add_column(width=14)
+                table.add_column(width=11, style="dim")
+                table.add_column(overflow="fold")
+                table.add_row("", label, Text(value))
+                out.print(table)

@@ -1,0 +1,107 @@
+"""Sentences that more than one front end shows; numbers come from the report, never from here."""
+
+from __future__ import annotations
+
+from datetime import datetime, tzinfo
+from typing import Final
+
+from timeledger import units
+from timeledger.document import ProjectionPart, RunReport
+
+#: Canonical phase -> what people call it.
+PHASES: Final = {
+    "rollout": "sampling",
+    "reward": "reward",
+    "old_logprob": "old log-probs",
+    "ref_logprob": "reference log-probs",
+    "values": "critic values",
+    "advantage": "advantage",
+    "update": "forward-backward",
+    "update_critic": "critic update",
+    "weight_sync": "weight sync",
+    "sleep_wake": "sleep/wake",
+    "data": "data",
+    "evaluation": "evaluation",
+    "checkpoint": "checkpoint",
+    "wait": "waiting",
+    "other": "other",
+    "unexplained": "unexplained",
+}
+
+
+def phase(name: str) -> str:
+    """A phase as people call it; parts that are already words stay."""
+    return PHASES.get(name, name)
+
+
+def is_over(projection: ProjectionPart) -> bool:
+    """True when nothing remains."""
+    return projection.remaining_s is not None and projection.remaining_s.high <= 0
+
+
+def finish(projection: ProjectionPart, now: datetime | None = None, zone: tzinfo | None = None) -> str:
+    """When the run ends, in one line, or why that cannot be said."""
+    total, left, level = projection.total_s, projection.remaining_s, units.show_share(projection.level)
+    if is_over(projection):
+        return "" if total is None else f"Ended after {units.show_seconds(total.mid)}."
+    if left is None or total is None:
+        return f"Finish unknown: {projection.why}" if projection.why else "Finish unknown."
+    if projection.too_early:
+        return f"Too early for one number: between {units.show_seconds(left.low)} and {units.show_seconds(left.high)} to go ({level})."
+    text = (
+        f"{units.show_seconds(left.mid)} to go, {units.show_seconds(total.mid)} in all "
+        f"(between {units.show_seconds(total.low)} and {units.show_seconds(total.high)}, {level})"
+    )
+    if projection.finish_at is None:
+        return text
+    at = projection.finish_at
+    low, mid, high = (units.show_time(each, now, zone) for each in (at.low, at.mid, at.high))
+    return f"Finishes {mid}, between {low} and {high} ({level})\n{text}"
+
+
+def periodic(every: int | None, seconds: float | None, count: int, known_from: str) -> str:
+    """Work that comes back: how often, what it costs, how that is known."""
+    often = f"every {every:,} steps" if every else f"{count} seen"
+    cost = f", {units.show_seconds(seconds)} each" if seconds is not None else ", cost not known"
+    return f"{often}{cost} (from {known_from})"
+
+
+def signed_seconds(value: float | None) -> str:
+    """A difference in seconds with its sign: `+4.1 s`."""
+    if value is None:
+        return "—"
+    return ("+" if value > 0 else "") + units.show_seconds(value)
+
+
+def per_thousand_tokens(run: RunReport) -> float | None:
+    """Seconds of a step per 1,000 response tokens, from the late length and the settings; None when the batch is not known."""
+    sequences, length, step_s = _sequences(run), run.length.last, run.clock.step_s
+    if not sequences or not length or step_s is None:
+        return None
+    return step_s / (sequences * length) * 1000
+
+
+def _sequences(run: RunReport) -> float | None:
+    config = run.run.config
+    direct = config.get("sequences_per_step")
+    if isinstance(direct, int | float):
+        return float(direct)
+    prompts, group = config.get("prompts_per_step"), config.get("group_size")
+    if isinstance(prompts, int | float) and isinstance(group, int | float):
+        return float(prompts * group)
+    return None
+
+
+def compare_row(run: RunReport) -> tuple[str, ...]:
+    """A run's line in the table of `compare`: run, steps, step time, per 1,000 tokens, sampling share, answers, total."""
+    length, total = run.length, run.projection.total_s
+    answers = "—" if length.first is None or length.last is None else f"{length.first:,.0f}→{length.last:,.0f}"
+    return (
+        run.run.name,
+        "—" if run.run.step is None else f"{run.run.step:,}",
+        units.show_seconds(run.clock.step_s),
+        units.show_seconds(per_thousand_tokens(run)),
+        units.show_share(run.breakdown.sampling_share),
+        answers,
+        units.show_seconds(total.mid if total else run.clock.elapsed_s),
+    )

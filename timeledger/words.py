@@ -3,35 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime, tzinfo
-from typing import Final
 
-from timeledger import units
+from timeledger import palette, units
 from timeledger.document import ProjectionPart, RunReport
-
-#: Canonical phase -> what people call it.
-PHASES: Final = {
-    "rollout": "sampling",
-    "reward": "reward",
-    "old_logprob": "old log-probs",
-    "ref_logprob": "reference log-probs",
-    "values": "critic values",
-    "advantage": "advantage",
-    "update": "forward-backward",
-    "update_critic": "critic update",
-    "weight_sync": "weight sync",
-    "sleep_wake": "sleep/wake",
-    "data": "data",
-    "evaluation": "evaluation",
-    "checkpoint": "checkpoint",
-    "wait": "waiting",
-    "other": "other",
-    "unexplained": "unexplained",
-}
 
 
 def phase(name: str) -> str:
-    """A phase as people call it; parts that are already words stay."""
-    return PHASES.get(name, name)
+    """A phase as people call it."""
+    return palette.look(name).label
 
 
 def is_over(projection: ProjectionPart) -> bool:
@@ -90,6 +69,31 @@ def _sequences(run: RunReport) -> float | None:
     if isinstance(prompts, int | float) and isinstance(group, int | float):
         return float(prompts * group)
     return None
+
+
+def facts(run: RunReport) -> list[tuple[str, str]]:
+    """The lines under the table: label and value, only what is known."""
+    clock, length, timing = run.clock, run.length, run.timing
+    lines = []
+    if clock.step_s is not None:
+        lines.append(("Step now", f"{units.show_seconds(clock.step_s)}  (clock: {clock.origin})"))
+    if timing.sentence:
+        lines.append(("What it costs", timing.sentence))
+    if length.sentence:
+        lines.append(("Answers", length.sentence))
+    if clock.elapsed_s is not None:
+        lost = f", {units.show_seconds(clock.lost_s)} of it lost" if clock.lost_s and clock.lost_s >= 1 else ""
+        sessions = f", {len(clock.segments)} sessions" if len(clock.segments) > 1 else ""
+        lines.append(("Elapsed", f"{units.show_seconds(clock.elapsed_s)}{lost}{sessions}"))
+    lines.extend(
+        (each.kind.capitalize(), periodic(each.every, each.seconds, each.count, each.known_from))
+        for each in clock.periodic
+        if each.kind != "unknown"
+    )
+    if run.cost is not None:
+        money = "" if run.cost.money is None else f", {run.cost.money:,.2f} {run.cost.currency}".rstrip()
+        lines.append(("Cost", f"{units.show_number(run.cost.gpu_hours)} GPU-hours{money} for the whole run"))
+    return lines
 
 
 def compare_row(run: RunReport) -> tuple[str, ...]:

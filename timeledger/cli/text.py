@@ -58,7 +58,7 @@ def _run(out: Console, run: RunReport, *, all_notes: bool) -> None:
     out.print(Text(run.headline, style="bold"))
     out.print()
     _phases(out, run)
-    for label, value in facts(run):
+    for label, value in words.facts(run):
         out.print(Text.assemble((f"{label:<14}", "dim"), value))
     _reasons(out, run.projection)
     _notes(out, run.notes, everything=all_notes)
@@ -120,31 +120,6 @@ def bar(share: float, fill: str = "█") -> str:
     """A share as a bar of up to 24 cells."""
     cells = round(max(0.0, min(1.0, share)) * _BAR_CELLS)
     return fill * cells or ("▏" if share > 0 else "")
-
-
-def facts(run: RunReport) -> list[tuple[str, str]]:
-    """The lines under the table: label and value, only what is known."""
-    clock, length, timing = run.clock, run.length, run.timing
-    lines = []
-    if clock.step_s is not None:
-        lines.append(("Step now", f"{units.show_seconds(clock.step_s)}  (clock: {clock.origin})"))
-    if timing.sentence:
-        lines.append(("What it costs", timing.sentence))
-    if length.sentence:
-        lines.append(("Answers", length.sentence))
-    if clock.elapsed_s is not None:
-        lost = f", {units.show_seconds(clock.lost_s)} of it lost" if clock.lost_s and clock.lost_s >= 1 else ""
-        sessions = f", {len(clock.segments)} sessions" if len(clock.segments) > 1 else ""
-        lines.append(("Elapsed", f"{units.show_seconds(clock.elapsed_s)}{lost}{sessions}"))
-    lines.extend(
-        (each.kind.capitalize(), words.periodic(each.every, each.seconds, each.count, each.known_from))
-        for each in clock.periodic
-        if each.kind != "unknown"
-    )
-    if run.cost is not None:
-        money = "" if run.cost.money is None else f", {run.cost.money:,.2f} {run.cost.currency}".rstrip()
-        lines.append(("Cost", f"{units.show_number(run.cost.gpu_hours)} GPU-hours{money} for the whole run"))
-    return lines
 
 
 def _reasons(out: Console, projection: ProjectionPart) -> None:

@@ -1,0 +1,39 @@
+"""Reports as files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from timeledger import html, markdown
+from timeledger.compare import Comparison
+from timeledger.errors import UnreadableSource
+from timeledger.report import compare_document, show_document
+from timeledger.results import Analysis
+
+
+def write(analyses: Sequence[Analysis], target: Path, *, html: bool) -> None:
+    """Write the report of runs as HTML or Markdown."""
+    _write(target, show_html(analyses) if html else markdown.show(show_document(list(analyses))))
+
+
+def write_comparison(comparison: Comparison, target: Path, *, html: bool) -> None:
+    """Write the report of a comparison as HTML or Markdown."""
+    _write(target, compare_html(comparison) if html else markdown.compare(compare_document(comparison)))
+
+
+def show_html(analyses: Sequence[Analysis]) -> str:
+    """The HTML report of runs."""
+    return html.show(analyses)
+
+
+def compare_html(comparison: Comparison) -> str:
+    """The HTML report of a comparison."""
+    return html.compare(comparison)
+
+
+def _write(target: Path, text: str) -> None:
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UnreadableSource(f"{target}: cannot be written ({error.strerror or error}).") from error

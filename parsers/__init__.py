@@ -10,7 +10,8 @@ from pathlib import Path
 from parsers import formats
 from parsers.base import HEAD_BYTES, Confidence, Format, Origin
 from parsers.formats import FORMATS
-from parsers.source import Feeder, make_head, origin_of, read_whole
+from parsers.source import Feeder, origin_of, read_whole
+from parsers.windows import make_head
 from timeledger.errors import UnknownFormat, UnreadableSource
 from timeledger.run import Run
 

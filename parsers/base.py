@@ -82,6 +82,7 @@ class Format:
 
     kind: `lines` = text, fed in blocks of whole lines; `records` = self-delimiting binary records, fed as they come;
     `document` = the whole file at once, read again when it changes (a fresh reader each time).
+    `role`: whose log it is: a trainer's, an inference engine's, or any program's (rows of a general shape).
     `title`, `reads`, `lacks` and `more` are the row of the table of formats: what it is, what is read, what such a
     log does not hold, how to log more.
     """
@@ -94,3 +95,4 @@ class Format:
     reads: str
     lacks: str
     more: str
+    role: Literal["trainer", "engine", "own"] = "trainer"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from copy import copy
 from datetime import datetime
 from typing import Any, Final, Literal
 
 import polars as pl
 
 from parsers.base import Origin
+from parsers.homes import PLAIN_NAMES, is_plain
 from timeledger import schema
 from timeledger.run import Note, NoteKind, Run, RunInfo, Setting, SettingValue
 
@@ -43,6 +45,11 @@ class _Table:
     def frame(self) -> pl.DataFrame:
         return pl.concat([*self._frames, self._frame(self.rows)])
 
+    def copy(self) -> _Table:
+        other = copy(self)
+        other._frames, other.rows = list(self._frames), [dict(row) for row in self.rows]
+        return other
+
 
 class _Extra:
     """Metrics without a column, one dict a row; the columns grow as names appear."""
@@ -69,6 +76,11 @@ class _Extra:
         frames = [*self._frames, self._frame(rows)]
         return pl.concat(frames, how="diagonal") if len(frames) > 1 else frames[0]
 
+    def copy(self) -> _Extra:
+        other = copy(self)
+        other._frames, other.rows = list(self._frames), [dict(row) for row in self.rows]
+        return other
+
 
 class RunBuilder:
     """One run in the making. Readers call the verbs below; `run()` may be called at any time, any number of times."""
@@ -88,11 +100,22 @@ class RunBuilder:
         self._steps = _Table(schema.STEPS, keep_open=_OPEN_ROWS)
         self._phases = _Table(schema.PHASES)
         self._engine = _Table(schema.ENGINE)
-        self._events = _Table(schema.EVENTS)
+        self._events = _Table(schema.EVENTS, keep_open=64)
         self._progress = _Table(schema.PROGRESS)
         self._extra = _Extra()
         self._by_step: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
         self._notes: dict[tuple[NoteKind, str], Note] = {}
+
+    def fork(self) -> RunBuilder:
+        """A copy to write on without changing this one: for a state that later lines may still revise."""
+        other = copy(self)
+        for name in ("_steps", "_phases", "_engine", "_events", "_progress", "_extra"):
+            setattr(other, name, getattr(self, name).copy())
+        ours = {id(row): twin for mine, theirs in ((self._steps, other._steps), (self._extra, other._extra))
+                for row, twin in zip(mine.rows, theirs.rows, strict=True)}  # fmt: skip
+        other._by_step = {step: (ours[id(row)], ours[id(more)]) for step, (row, more) in self._by_step.items()}
+        other.settings, other._notes = dict(self.settings), dict(self._notes)
+        return other
 
     # --- rows ---------------------------------------------------------------------------------------------
 
@@ -190,21 +213,24 @@ class RunBuilder:
         step: int | None = None,
         seconds: float | None = None,
         text: str = "",
-    ) -> None:
-        """Add something that happened once; `step` defaults to the last one seen."""
+    ) -> dict[str, Any]:
+        """Add something that happened once; `step` defaults to the last one seen.
+
+        The row is handed back: its `seconds` may be raised as more processes report the same event.
+        """
         if kind not in schema.EVENT_KINDS:
             raise ValueError(f"no such event: {kind}")
-        self._events.add(
-            {
-                "segment": self.segment,
-                "step": self.last_step if step is None else step,
-                "line": line,
-                "at": at,
-                "kind": kind,
-                "seconds": seconds,
-                "text": text[:300],
-            }
-        )
+        row: dict[str, Any] = {
+            "segment": self.segment,
+            "step": self.last_step if step is None else step,
+            "line": line,
+            "at": at,
+            "kind": kind,
+            "seconds": seconds,
+            "text": text[:300],
+        }
+        self._events.add(row)
+        return row
 
     def progress(
         self, step: int, *, total: int | None, elapsed_s: float, remaining_s: float | None = None, line: int = 0
@@ -254,6 +280,10 @@ class RunBuilder:
         else:
             self._notes[(kind, text)] = Note(kind, seen.line, text, seen.count + 1, seen.source)
 
+    def noted(self, kind: NoteKind, text: str) -> bool:
+        """True when this was noted before."""
+        return (kind, text) in self._notes
+
     @property
     def is_empty(self) -> bool:
         """True when nothing was found that a run could be made of."""
@@ -285,34 +315,14 @@ class RunBuilder:
         )
 
 
-#: Names that say what a file is, not which run it is of: the folder names the run then.
-_PLAIN_NAMES: Final = {
-    "console", "log", "logs", "output", "out", "stdout", "stderr", "train", "training", "trainer_state", "metrics",
-    "trainer_log", "logging", "events", "nohup", "run", "main", "driver", "ray-driver", "job-driver", "history",
-    "training_history", "training_log", "train_log",
-}  # fmt: skip
-_PLAIN_FOLDERS: Final = {
-    "output",
-    "outputs",
-    "logs",
-    "log",
-    "runs",
-    "files",
-    "results",
-    "tensorboard",
-    "tensorboard_log",
-    "tb",
-}
-
-
 def run_name(origin: Origin) -> str:
     """A name for a run from its file and folders: the file's stem, or the nearest telling folder for `console.log` and the like."""
     stem = origin.name.removesuffix(".gz")
     stem = stem.rsplit(".", 1)[0] if "." in stem[1:] else stem
-    telling = not (stem.lower() in _PLAIN_NAMES or stem.startswith("events.out.tfevents"))
+    telling = not (stem.lower() in PLAIN_NAMES or stem.startswith("events.out.tfevents"))
     if telling and stem.strip():
         return stem
     for folder in reversed(origin.folders):
-        if folder.lower() not in _PLAIN_FOLDERS and not folder.startswith("checkpoint-"):
+        if not is_plain(folder):
             return folder
     return stem.strip() or origin.name or "run"

@@ -1,31 +1,36 @@
-"""Bytes on their way to a reader: files, uploads and live tails take the same road.
+"""Bytes on their way to a reader: files, uploads and live tails take the same road, and the same bytes give the same runs.
 
-gzip is unpacked, UTF-16 becomes UTF-8, a terminal recording becomes what the terminal showed; text is cut at whole
-lines; the format is found from the first 64 KiB (or, when they hold nothing telling, from the first later 64 KiB that do).
+The rule of the last line: a line counts once it is ended by LF or CR. Two kinds of unended last line count all the
+same, because they are complete in themselves: one `{...}` object (a JSON line of a writer that saves the line end), and
+a state of the training progress bar (tqdm ends a bar only when it draws the next one). Everything else waits.
+
+The format is found in windows of 64 KiB: a certain answer for the log of a trainer settles it; a fallback or an
+engine's log stays provisional for the first 4 MiB, since a trainer's lines may come after a long start.
 """
 
 from __future__ import annotations
 
-import codecs
-import zlib
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from parsers import asciinema
-from parsers.base import HEAD_BYTES, Format, Head, Origin, Reader, Sure
-from parsers.formats import detect
-from parsers.text import Pieces
+from parsers.base import Confidence, Format, Origin, Reader, Sure
+from parsers.lastline import is_whole_object, with_last_bar
+from parsers.plain import Plain
+from parsers.windows import Windows
 from timeledger.errors import UnreadableSource
-from timeledger.run import Run
+from timeledger.run import Note, Run
 
 _BLOCK: Final = 1024 * 1024
-#: How much text before the first telling line is kept for the reader (settings and start-up lines stand there).
-_KEEP: Final = 4 * 1024 * 1024
 
 
 def origin_of(path: Path, mapping: tuple[tuple[str, str], ...] = ()) -> Origin:
-    """The origin of a file on disk."""
+    """The origin of a file on disk.
+
+    Raises:
+        UnreadableSource: it is not there or may not be looked at.
+    """
     try:
         modified = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     except OSError as error:
@@ -33,178 +38,186 @@ def origin_of(path: Path, mapping: tuple[tuple[str, str], ...] = ()) -> Origin:
     return Origin(path.name, tuple(path.absolute().parent.parts[1:]), path, modified, mapping)
 
 
-def make_head(origin: Origin, data: bytes, whole: bool) -> Head:
-    """The head that formats are asked about."""
-    data = data[:HEAD_BYTES]
-    binary = b"\0" in data[:1024]
-    lines = () if binary else tuple(piece.text for piece in Pieces().split(data))
-    return Head(origin, data, lines, whole)
-
-
-class _Plain:
-    """Takes off gzip, UTF-16 and terminal recordings, whatever the chunking."""
-
-    def __init__(self) -> None:
-        self._begun = False
-        self._start = b""
-        self._gzip: zlib._Decompress | None = None
-        self._decoder: codecs.IncrementalDecoder | None = None
-        self._recording: asciinema.Unwrapper | None = None
-
-    def feed(self, data: bytes) -> bytes:
-        if not self._begun:
-            self._start += data
-            if len(self._start) < 4:
-                return b""
-            data, self._start, self._begun = self._start, b"", True
-            if data[:2] == b"\x1f\x8b":
-                self._gzip = zlib.decompressobj(wbits=31)
-        if self._gzip is not None:
-            data = self._unpack(data)
-        return self._text(data)
-
-    def finish(self) -> bytes:
-        rest, self._start = self._start, b""
-        return rest
-
-    def _unpack(self, data: bytes) -> bytes:
-        assert self._gzip is not None
-        out = b""
-        while data:
-            try:
-                out += self._gzip.decompress(data)
-            except zlib.error as error:
-                raise UnreadableSource(f"the gzip data is damaged ({error}).") from error
-            data = self._gzip.unused_data
-            if self._gzip.eof and data:
-                self._gzip = zlib.decompressobj(wbits=31)
-        return out
-
-    def _text(self, data: bytes) -> bytes:
-        if self._decoder is None and self._recording is None:
-            if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
-                self._decoder = codecs.getincrementaldecoder("utf-16")(errors="replace")
-            elif asciinema.is_recording(data):
-                self._recording = asciinema.Unwrapper()
-        if self._decoder is not None:
-            return self._decoder.decode(data).encode()
-        if self._recording is not None:
-            return self._recording.feed(data)
-        return data
-
-
 class Feeder:
-    """One source being read: `feed` bytes as they come, `runs` at any time, `finish` when nothing more will come."""
+    """One source being read: `feed` bytes as they come, `runs` at any time, `finish` when there is no more for now."""
 
     def __init__(self, origin: Origin, fixed: Format | None = None) -> None:
         self.origin = origin
         self.format: Format | None = fixed
         self.because = "chosen by --format" if fixed else ""
+        self.sure = Sure.CERTAIN if fixed else Sure.NO
+        #: True when what followed shows that a last line was taken too early: read the source again from its start.
+        self.spoiled = False
         self._fixed = fixed is not None
-        self._plain = _Plain()
-        self._kept = bytearray()
+        self._plain = Plain()
+        self._windows = Windows()
         self._settled = False
         self._tail = bytearray()
+        self._taken = False
         self._reader: Reader | None = None
+        self._given = self._begins = 0
+        self._first = b""
+
+    # --- bytes in -----------------------------------------------------------------------------------------
 
     def feed(self, data: bytes) -> None:
         """Take the next raw bytes."""
-        data = self._plain.feed(data)
+        for part in self._plain.feed(data):
+            self._take(part)
+
+    def finish(self) -> None:
+        """Take what was held back of a source shorter than its first marks (nothing may be fed after that)."""
+        for part in self._plain.finish():
+            self._take(part)
+
+    def _take(self, data: bytes) -> None:
+        if len(self._first) < 400:
+            self._first += data[: 400 - len(self._first)]
         if self._settled:
             self._give(data)
             return
-        self._kept += data
-        if self._fixed or len(self._kept) >= HEAD_BYTES:
-            self._look(whole=False)
+        self._windows.add(data)
+        if not self._fixed:
+            self._windows.judge_full(self.origin)
+            self._settled = self._windows.decided
+        if self._settled or self._fixed:
+            self._open()
+            self._settled = True
+            self._windows.clear()
 
-    def finish(self) -> None:
-        """No more bytes will come: an unfinished last line is read only if it is complete in itself."""
-        self.feed(self._plain.finish())
-        if not self._settled:
-            self._look(whole=True)
-        if self._reader is not None and self._tail and self.format is not None and self.format.kind == "lines":
-            tail = bytes(self._tail)
-            only_line = b"\n" not in self._kept and b"\r" not in self._kept and len(self._kept) == len(tail)
-            if only_line or tail.rstrip().endswith((b"}", b"]")):
-                self._reader.feed(tail + b"\n")
-                self._tail.clear()
+    def _open(self) -> None:
+        """Bring the reader of the best answer so far up to date; a better answer begins again with what is kept."""
+        if not self._fixed:
+            best = self._windows.best
+            found, self.because, self.sure = best.format, best.because, best.sure
+            if found is not self.format or self._windows.begins != self._begins:
+                self.format, self._reader = found, None
+        if self.format is None:
+            return
+        if self._reader is None:
+            self._reader = self.format.open(self.origin)
+            self._given = self._begins = self._windows.begins
+            self._tail.clear()
+            self._taken = False
+            if self._windows.lost_lines and self.format.kind == "lines":
+                self._reader.feed(b"\n" * self._windows.lost_lines)  # keeps the count of lines
+        new = self._windows.since(self._given)
+        self._given += len(new)
+        self._give(new)
+
+    def _give(self, data: bytes) -> None:
+        if self._reader is None or self.format is None or not data:
+            return
+        if self.format.kind != "lines":
+            self._reader.feed(data)
+            return
+        if b"\0" in data:
+            data = data.replace(b"\0", b"")
+        if self._taken:
+            data = self._after_taken(data)
+        cut = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
+        if cut:
+            self._reader.feed(bytes(self._tail) + data[:cut] if self._tail else data[:cut])
+            self._tail.clear()
+        self._tail += data[cut:]
+
+    def _after_taken(self, data: bytes) -> bytes:
+        """The line end of a last line that was taken without it is dropped; anything else spoils what was read."""
+        rest = data.lstrip(b" \t") if not data.isspace() else data
+        if rest.startswith(b"\r\n"):
+            data, self._taken = rest[2:], False
+        elif rest == b"\r":
+            data = b""  # LF may follow
+        elif rest.startswith((b"\n", b"\r")):
+            data, self._taken = rest[1:], False
+        else:
+            self.spoiled = True
+        return data
+
+    # --- runs out -----------------------------------------------------------------------------------------
 
     def runs(self) -> tuple[Run, ...]:
         """The runs so far; empty while the format is not known."""
         if not self._settled:
-            self._look(whole=False)
-        return self._reader.runs() if self._reader is not None else ()
+            self._windows.judge_rest(self.origin)
+            self._open()
+        if self._reader is None or self.format is None:
+            return ()
+        if self.format.kind == "lines" and self._tail and is_whole_object(self._tail):
+            self._reader.feed(bytes(self._tail) + b"\n")
+            self._tail.clear()
+            self._taken = True
+        runs = self._reader.runs()
+        if self.format.kind == "lines" and runs and self._tail:
+            runs = (*runs[:-1], with_last_bar(runs[-1], bytes(self._tail[-2000:])))
+        return self._with_troubles(runs)
+
+    def _with_troubles(self, runs: tuple[Run, ...]) -> tuple[Run, ...]:
+        notes = [Note("skipped", 0, text, 1, self.origin.name) for text in self._plain.troubles]
+        if self._plain.cut_short:
+            text = "the gzip data has no end yet (still being written, or cut off); what is there was read"
+            notes.append(Note("info", 0, text, 1, self.origin.name))
+        return (*runs[:-1], runs[-1].with_notes(*notes)) if runs and notes else runs
+
+    @property
+    def waiting(self) -> bool:
+        """True for a source so short that `finish` was needed to read it: when it grows, read it again."""
+        return self._plain.waiting
+
+    def guess(self) -> tuple[Format | None, Confidence]:
+        """The format as known now, with the line that decided."""
+        if not self._settled and not self._fixed:
+            self._windows.judge_rest(self.origin)
+            best = self._windows.best
+            return best.format, Confidence(best.sure, best.because)
+        return self.format, Confidence(self.sure, self.because)
 
     def first_line(self) -> str:
         """The source's first line, shortened, for an error text."""
-        start = bytes(self._kept[:400])
+        start = self._first
         if b"\0" in start or not start.strip():
             return f"{start[:8].hex(' ')} (binary)" if start else "(nothing)"
         line = start.decode("utf-8", errors="replace").strip().splitlines()[0]
         return f'"{line[:100]}{"…" if len(line) > 100 else ""}"'
 
-    def _look(self, whole: bool) -> None:
-        """Find the format from what is kept; settle once the head is full, the answer certain, or the source whole."""
-        if not self._fixed:
-            found, self.because = self._detect(whole)
-            if found is None:
-                del self._kept[: max(0, len(self._kept) - _KEEP)]
-                return
-            self.format, sure = found
-        else:
-            sure = Sure.CERTAIN
-        assert self.format is not None
-        self._reader = self.format.open(self.origin)
-        self._tail.clear()
-        kept = bytes(self._kept)
-        self._settled = whole or sure is Sure.CERTAIN or len(kept) >= HEAD_BYTES
-        self._give(kept)
-        if self._settled and len(kept) > HEAD_BYTES:
-            self._kept = self._kept[:HEAD_BYTES]
 
-    def _detect(self, whole: bool) -> tuple[tuple[Format, Sure] | None, str]:
-        for start in range(0, max(len(self._kept), 1), HEAD_BYTES):
-            window = bytes(self._kept[start : start + HEAD_BYTES])
-            found, confidence = detect(
-                make_head(self.origin, window, whole and start == 0 and len(self._kept) <= HEAD_BYTES)
-            )
-            if found is not None:
-                return (found, confidence.sure), confidence.because
-            if b"\0" in window[:1024]:
-                break
-        return None, ""
-
-    def _give(self, data: bytes) -> None:
-        assert self._reader is not None
-        assert self.format is not None
-        if self.format.kind != "lines":
-            self._reader.feed(data)
-            return
-        self._tail += data
-        cut = max(self._tail.rfind(b"\n"), self._tail.rfind(b"\r")) + 1
-        if cut:
-            block = bytes(self._tail[:cut])
-            del self._tail[:cut]
-            self._reader.feed(block)
-
-
-def read_whole(origin: Origin, fixed: Format | None, data: bytes | None) -> Feeder:
-    """A finished feeder over bytes in memory, or over the origin's file in blocks.
+def blocks_of(path: Path, start: int = 0) -> Iterator[bytes]:
+    """The file's bytes from `start` on, in blocks.
 
     Raises:
-        UnreadableSource: the file cannot be opened or its compressed data is damaged.
+        UnreadableSource: the file cannot be opened or read.
+    """
+    try:
+        with path.open("rb") as stream:
+            stream.seek(start)
+            while block := stream.read(_BLOCK):
+                yield block
+    except OSError as error:
+        raise UnreadableSource(f"{path}: cannot be read ({error.strerror or error}).") from error
+
+
+def read_whole(origin: Origin, fixed: Format | None, data: bytes | memoryview | None) -> Feeder:
+    """A finished feeder over bytes in memory (never copied as a whole), or over the origin's file in blocks.
+
+    Raises:
+        UnreadableSource: the file cannot be opened or read.
     """
     feeder = Feeder(origin, fixed)
     if data is not None:
-        for start in range(0, len(data), _BLOCK):
-            feeder.feed(data[start : start + _BLOCK])
+        view = memoryview(data)
+        for start in range(0, len(view), _BLOCK):
+            feeder.feed(bytes(view[start : start + _BLOCK]))
     else:
         assert origin.path is not None
-        try:
-            with origin.path.open("rb") as stream:
-                while block := stream.read(_BLOCK):
-                    feeder.feed(block)
-        except OSError as error:
-            raise UnreadableSource(f"{origin.path}: cannot be read ({error.strerror or error}).") from error
+        for block in blocks_of(origin.path):
+            feeder.feed(block)
     feeder.finish()
     return feeder
+
+
+def detect_head(origin: Origin, data: bytes) -> tuple[Format | None, Confidence]:
+    """The format of a source's first bytes, unwrapped, window by window; (None, NO) when none recognises them."""
+    feeder = Feeder(origin)
+    feeder.feed(data)
+    feeder.finish()
+    return feeder.guess()

@@ -131,10 +131,12 @@ class YearlessClock:
     def __init__(self, newest: datetime | None = None) -> None:
         self._newest = newest
         self._last: datetime | None = None
+        #: False while the year is a guess from the file's last write.
+        self.sure = False
 
     def see(self, full: datetime) -> None:
         """A stamp with a year, seen nearby: it decides the year of what follows."""
-        self._last = full
+        self._last, self.sure = full, True
 
     def read(self, text: str) -> datetime | None:
         """The first year-less stamp of the text's first 120 characters, completed; None when there is none."""
@@ -147,10 +149,12 @@ class YearlessClock:
             fit = [at for at in guesses if at is not None and at <= newest + timedelta(days=1)]
             at = fit[0] if fit else _moment(newest.year - 4, match)
         else:
-            near = [_moment(self._last.year + move, match) for move in (-1, 0, 1)]
-            known = [at for at in near if at is not None]
             last = self._last
-            at = min(known, key=lambda moment: abs((moment - last).total_seconds())) if known else None
+            at = _moment(last.year, match)
+            if at is None or abs((at - last).days) > 180:  # across a new year, or 29 February
+                near = [_moment(last.year + move, match) for move in (-1, 0, 1)]
+                known = [moment for moment in near if moment is not None]
+                at = min(known, key=lambda moment: abs((moment - last).total_seconds())) if known else None
         if at is not None:
             self._last = at
         return at

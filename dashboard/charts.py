@@ -1,0 +1,98 @@
+"""What every chart shares: an empty figure in the page's inks, thinning that keeps extremes, a time axis. No Streamlit here."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import plotly.graph_objects as go
+import polars as pl
+from numpy.typing import NDArray
+
+from dashboard.theme import FONT, theme
+from timeledger import units
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+#: No series sends more points than this to the browser.
+MAX_POINTS: Final = 2000
+#: How a figure behaves in the page.
+CONFIG: Final[dict[str, Any]] = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
+
+
+def floats(values: pl.Series) -> Floats:
+    """A numeric column as floats, null as NaN."""
+    return values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+
+
+def thin(length: int, *series: Floats, limit: int = MAX_POINTS) -> Indices:
+    """Which points to keep: all of a short series, else each bucket's lowest and highest point of every series, and both ends."""
+    if length <= limit or not series:
+        return np.arange(length)
+    size = -(-length // max(1, (limit - 2) // (2 * len(series))))
+    keep = {0, length - 1}
+    for values in series:
+        low = np.where(np.isfinite(values), values, np.inf)
+        high = np.where(np.isfinite(values), values, -np.inf)
+        for start in range(0, length, size):
+            keep.add(start + int(np.argmin(low[start : start + size])))
+            keep.add(start + int(np.argmax(high[start : start + size])))
+    return np.array(sorted(keep), dtype=np.intp)
+
+
+def time_scale(longest_s: float) -> tuple[float, str]:
+    """Seconds in a unit that suits a duration, and the unit's name."""
+    for seconds, name in ((2 * units.DAY, "days"), (2 * units.HOUR, "hours"), (2 * units.MINUTE, "minutes")):
+        if longest_s >= seconds:
+            return seconds / 2, name
+    return 1.0, "seconds"
+
+
+def blank(dark: bool, *, height: int = 320, x: str = "step", y: str = "", legend: bool = True) -> go.Figure:
+    """An empty figure in the page's inks, transparent, with room for a legend above the plot."""
+    inks = theme(dark)
+    axis = {
+        "gridcolor": inks.grid,
+        "zeroline": False,
+        "linecolor": inks.grid,
+        "automargin": True,
+        "title": {"standoff": 8, "font": {"size": 12, "color": inks.soft}},
+        "tickfont": {"size": 12, "color": inks.soft},
+    }
+    figure = go.Figure()
+    figure.update_layout(
+        template="none",
+        height=height,
+        margin={"l": 8, "r": 12, "t": 34 if legend else 12, "b": 8},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"family": FONT, "size": 13, "color": inks.ink},
+        hovermode="x unified",
+        hoverlabel={"bgcolor": inks.ground, "bordercolor": inks.grid, "font": {"color": inks.ink, "family": FONT}},
+        showlegend=legend,
+        legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"size": 12}},
+        xaxis={**axis, "title": {**axis["title"], "text": x}, "showgrid": False},
+        yaxis={**axis, "title": {**axis["title"], "text": y}, "rangemode": "tozero"},
+        dragmode="zoom",
+    )
+    return figure
+
+
+def plain(text: str, limit: int = 60) -> str:
+    """Text of a log made safe for Plotly, which reads a small HTML of its own: no tags, no entities, shortened."""
+    short = text if len(text) <= limit else text[: limit - 1] + "…"
+    return short.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def see_through(colour: str, alpha: float) -> str:
+    """A `#rrggbb` colour with an opacity."""
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha:g})"
+
+
+def filled(colour: str, hatch: str, *, outlined: bool) -> dict[str, Any]:
+    """A bar's marker for a phase: its colour, its hatching, or for the unexplained rest an outline only."""
+    if outlined:
+        return {"color": "rgba(0,0,0,0)", "line": {"color": colour, "width": 1}}
+    pattern = {"shape": hatch, "fgcolor": colour, "bgcolor": see_through(colour, 0.25), "size": 6, "solidity": 0.5}
+    return {"color": colour, "line": {"width": 0}} | ({"pattern": pattern} if hatch else {})

@@ -1,0 +1,326 @@
+"""The charts of one run: where steps' time goes, when it ends, what a step costs, how long answers are."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import plotly.graph_objects as go
+import polars as pl
+
+from dashboard.charts import Floats, blank, filled, floats, plain, see_through, thin, time_scale
+from dashboard.theme import theme
+from timeledger import units
+from timeledger.palette import look, place
+from timeledger.results import Analysis, Growth, Timing
+
+#: What the profile can be divided by.
+UNITS: Final = ("seconds", "share of a step", "seconds per 1,000 tokens")
+#: Up to this many steps each gets a bar of its own; beyond, areas.
+_BARS: Final = 80
+#: Symbols of the strip under the profile: shape tells them apart, not colour.
+_MARKS: Final = {
+    "evaluation": ("Evaluation", "triangle-up"),
+    "checkpoint": ("Checkpoint", "square"),
+    "restart": ("Restart", "x"),
+    "pause": ("Pause", "line-ns-open"),
+}
+_EVENT_MARK: Final = {"resume": "restart", "restart": "restart", "evaluation": "evaluation", "checkpoint": "checkpoint"}
+
+
+def tokens_per_step(analysis: Analysis) -> pl.DataFrame:
+    """(step, tokens): answer tokens of each step where lengths and sequences are known, else all tokens; may be empty."""
+    answers = pl.col("len_mean") * pl.col("sequences")
+    return (
+        analysis.run.steps.select("step", tokens=pl.coalesce(answers, pl.col("tokens")))
+        .filter(pl.col("tokens") > 0)
+        .unique("step", keep="last")
+    )
+
+
+def profile_table(analysis: Analysis, unit: str) -> pl.DataFrame:
+    """Wide: one row a step, one column a phase, in `unit`; empty where the log cannot tell."""
+    long = analysis.breakdown.by_step
+    if long.is_empty():
+        return long
+    wide = long.pivot(on="phase", index="step", values="seconds", aggregate_function="sum").sort("step")
+    names = sorted((name for name in wide.columns if name != "step"), key=place)
+    wide = wide.select("step", *names)
+    if unit == UNITS[1]:
+        whole = pl.sum_horizontal(pl.col(names).fill_null(0))
+        return wide.with_columns(pl.col(names) / whole * 100).filter(pl.sum_horizontal(names) > 0)
+    if unit == UNITS[2]:
+        tokens = tokens_per_step(analysis)
+        return (
+            wide.join(tokens, on="step", how="inner")
+            .with_columns(pl.col(names) / (pl.col("tokens") / 1000))
+            .drop("tokens")
+            .sort("step")
+        )
+    return wide
+
+
+def marks(analysis: Analysis) -> pl.DataFrame:
+    """(step, mark): evaluations, checkpoints, restarts and pauses to be marked under the profile."""
+    seen = analysis.run.events.filter(pl.col("step").is_not_null()).select(
+        "step", mark=pl.col("kind").replace_strict(_EVENT_MARK, default=None, return_dtype=pl.String)
+    )
+    rows = analysis.clock.steps.select("step", mark=pl.col("kind"))
+    return pl.concat([seen, rows]).filter(pl.col("mark").is_in(list(_MARKS))).unique().sort("step")
+
+
+def profile(analysis: Analysis, unit: str, dark: bool) -> go.Figure | None:
+    """Stacked seconds (or shares) of every step's phases, with events marked beneath; None where there is nothing to stack."""
+    table = profile_table(analysis, unit)
+    if table.is_empty():
+        return None
+    names = [name for name in table.columns if name != "step"]
+    total = floats(table.select(pl.sum_horizontal(pl.col(names).fill_null(0))).to_series())
+    table = table[thin(table.height, total)]
+    suffix = {"seconds": " s", "share of a step": " %"}.get(unit, " s")
+    figure = blank(dark, height=390, y={"share of a step": "% of a step"}.get(unit, unit))
+    for name in names:
+        figure.add_trace(_layer(table, name, dark, suffix))
+    events = marks(analysis).filter(pl.col("step").is_between(_low(table["step"]), _high(table["step"])))
+    figure.update_layout(barmode="stack", bargap=0.12, yaxis={"domain": [0.08 if events.height else 0, 1]})
+    figure.update_layout(legend={"traceorder": "normal"}, xaxis={"anchor": "y2" if events.height else "y"})
+    if unit == UNITS[1]:
+        figure.update_layout(yaxis_range=[0, 100])
+    _add_marks(figure, events, dark)
+    return figure
+
+
+def _layer(table: pl.DataFrame, name: str, dark: bool, suffix: str) -> go.Bar | go.Scatter:
+    shown = look(name)
+    colour, values = shown.colour(dark), floats(table[name])
+    common: dict[str, Any] = {
+        "x": table["step"].to_numpy(),
+        "name": plain(shown.label, 40),
+        "hovertemplate": "%{y:,.3~r}" + suffix,
+    }
+    outlined = name == "unexplained"
+    if table.height <= _BARS:
+        return go.Bar(y=values, marker=filled(colour, shown.hatch, outlined=outlined), **common)
+    pattern = {
+        "shape": shown.hatch,
+        "fgcolor": colour,
+        "bgcolor": see_through(colour, 0.25),
+        "size": 6,
+        "solidity": 0.4,
+    }
+    fill = {"fillcolor": "rgba(0,0,0,0)" if outlined else see_through(colour, 0.85)}
+    if shown.hatch:
+        fill |= {"fillpattern": pattern}
+    line = {"width": 1 if outlined else 0, "color": colour}
+    return go.Scatter(y=np.nan_to_num(values), mode="lines", stackgroup="step", line=line, **fill, **common)
+
+
+def _add_marks(figure: go.Figure, events: pl.DataFrame, dark: bool) -> None:
+    inks = theme(dark)
+    for row, (mark, (name, symbol)) in enumerate(_MARKS.items()):
+        steps = events.filter(pl.col("mark") == mark)["step"].to_numpy()
+        if not len(steps):
+            continue
+        steps = steps[thin(len(steps), steps.astype(float), limit=400)]
+        marker = {"symbol": symbol, "size": 8, "color": inks.ink, "line": {"width": 1.5, "color": inks.ink}}
+        figure.add_trace(
+            go.Scatter(
+                x=steps,
+                y=np.full(len(steps), 3.5 - row),
+                yaxis="y2",
+                mode="markers",
+                name=name,
+                marker=marker,
+                hovertemplate="step %{x}",
+            )
+        )
+    if events.height:
+        figure.update_layout(yaxis2={"domain": [0, 0.07], "range": [-0.5, 4.5], "visible": False, "fixedrange": True})
+
+
+def fan(analysis: Analysis, dark: bool) -> go.Figure | None:
+    """Elapsed time over steps: what was, then the projection with its intervals, the worst case, and earlier projections."""
+    projection, inks = analysis.projection, theme(dark)
+    past = analysis.clock.steps.select("step", "end_s").drop_nulls()
+    ahead = projection.fan
+    if past.is_empty():
+        return None
+    longest = max(
+        _high(past["end_s"]), *(_high(ahead[name]) for name in ("high95", "worst", "high") if ahead.height), 0
+    )
+    scale, unit = time_scale(longest)
+    figure = blank(dark, height=340, y=f"elapsed, {unit}")
+    x = floats(ahead["step"])
+    level = f"{projection.level:.0%}".replace("%", " %")
+    for low, high, colour, label in (
+        ("low95", "high95", inks.band_wide, "95 % interval"),
+        ("low", "high", inks.band, f"{level} interval"),
+    ):
+        _band(figure, x, floats(ahead[low]) / scale, floats(ahead[high]) / scale, colour, label)
+    _line(figure, past["step"], floats(past["end_s"]) / scale, "so far", inks.ink, unit)
+    if ahead.height and not projection.too_early:
+        _line(figure, ahead["step"], floats(ahead["elapsed_s"]) / scale, "most likely", inks.accent, unit, dash="dash")
+    if ahead.height and ahead["worst"].count():
+        _line(
+            figure,
+            ahead["step"],
+            floats(ahead["worst"]) / scale,
+            "all answers at the limit",
+            inks.alarm,
+            unit,
+            dash="dot",
+        )
+    _ghosts(figure, analysis, scale, unit, dark)
+    return figure
+
+
+def _ghosts(figure: go.Figure, analysis: Analysis, scale: float, unit: str, dark: bool) -> None:
+    """What it would have said of the total at earlier points: a dot with its interval at each."""
+    told = analysis.projection.backtest
+    if not told:
+        return
+    middle = np.array([each.total_s.mid for each in told]) / scale
+    up = np.array([each.total_s.high for each in told]) / scale - middle
+    down = middle - np.array([each.total_s.low for each in told]) / scale
+    figure.add_trace(
+        go.Scatter(
+            x=[each.step for each in told],
+            y=middle,
+            mode="markers",
+            name="total, as told then",
+            marker={"symbol": "diamond-open", "size": 8, "color": theme(dark).soft},
+            error_y={"type": "data", "array": up, "arrayminus": down, "thickness": 1, "width": 4},
+            hovertemplate=f"%{{y:.2f}} {unit}",
+        )
+    )
+
+
+def step_cost(timing: Timing, dark: bool) -> go.Figure | None:
+    """Step time against the length that drives it, with the fitted line down to its fixed part."""
+    points = timing.points.drop_nulls(["x", "wall_s"])
+    if points.is_empty():
+        return None
+    inks = theme(dark)
+    words = {"mean": "mean answer length, tokens", "max": "longest answer, tokens", "tokens": "tokens of the step"}
+    figure = blank(dark, height=340, x=words.get(timing.driver, "mean answer length, tokens"), y="seconds of a step")
+    kept = points[thin(points.height, floats(points["wall_s"]))]
+    figure.add_trace(
+        go.Scatter(
+            x=floats(kept["x"]),
+            y=floats(kept["wall_s"]),
+            mode="markers",
+            name="a step",
+            customdata=kept["step"].to_numpy(),
+            marker={"color": inks.accent, "size": 6, "opacity": 0.55},
+            hovertemplate="step %{customdata}: %{x:,.0f} tokens, %{y:.1f} s<extra></extra>",
+        )
+    )
+    line = points.drop_nulls("fitted_s").sort("x")
+    if line.height and timing.driver != "none":
+        ends = line[[0, line.height - 1]]
+        x, y = floats(ends["x"]), floats(ends["fitted_s"])
+        if timing.fixed_s is not None:
+            x, y = np.append(0.0, x), np.append(timing.fixed_s.mid, y)
+        style = {"color": inks.ink, "width": 2}
+        figure.add_trace(go.Scatter(x=x, y=y, mode="lines", name="fitted", line=style, hoverinfo="skip"))
+        if timing.fixed_s is not None:
+            text = f"fixed {units.show_seconds(timing.fixed_s.mid)}"
+            figure.add_annotation(
+                x=0, y=timing.fixed_s.mid, text=text, xanchor="left", yshift=-12, xshift=10, showarrow=False
+            )
+    figure.update_layout(hovermode="closest", xaxis={"rangemode": "tozero"})
+    return figure
+
+
+def lengths(steps: pl.DataFrame, growth: Growth, dark: bool) -> go.Figure | None:
+    """Mean and longest answer over steps, the forecast and the limit; the truncated share on its own small axis."""
+    known = [name for name in ("len_mean", "len_max") if steps[name].count()]
+    if not known:
+        return None
+    inks = theme(dark)
+    figure = blank(dark, height=340, y="tokens")
+    ahead = growth.forecast
+    if ahead.height:
+        x = floats(ahead["step"])
+        _band(figure, x, floats(ahead["low"]), floats(ahead["high"]), inks.band_wide, "forecast interval")
+        _line(figure, ahead["step"], floats(ahead["mid"]), "forecast", inks.accent, "tokens", dash="dash")
+    for name, label, colour in (("len_max", "longest", inks.soft), ("len_mean", "mean", inks.accent)):
+        if name in known:
+            rows = steps.select("step", name).drop_nulls()
+            _line(figure, rows["step"], floats(rows[name]), label, colour, "tokens")
+    if growth.limit is not None:
+        figure.add_hline(y=growth.limit, line={"color": inks.alarm, "dash": "dot", "width": 1.5})
+        text = f"limit {growth.limit:,.0f}"
+        figure.add_annotation(xref="paper", x=0, y=growth.limit, text=text, showarrow=False, yshift=9, xanchor="left")
+    cut = steps.select("step", "truncated").drop_nulls()
+    if cut.height:
+        kept = cut[thin(cut.height, floats(cut["truncated"]))]
+        bars = go.Bar(
+            x=kept["step"].to_numpy(),
+            y=floats(kept["truncated"]) * 100,
+            yaxis="y2",
+            name="cut at the limit, %",
+            marker={"color": see_through(inks.alarm if not dark else "#F4A261", 0.6), "line": {"width": 0}},
+            hovertemplate="%{y:.1f} %",
+        )
+        figure.add_trace(bars)
+        top = max(5.0, _high(cut["truncated"]) * 100)
+        small = {"size": 10, "color": inks.soft}
+        figure.update_layout(
+            xaxis={"anchor": "y2"},
+            yaxis={"domain": [0.24, 1]},
+            yaxis2={
+                "domain": [0, 0.16],
+                "range": [0, top],
+                "nticks": 3,
+                "ticksuffix": " %",
+                "tickfont": small,
+                "gridcolor": inks.grid,
+            },
+        )
+    return figure
+
+
+def _line(
+    figure: go.Figure, steps: pl.Series, values: Floats, name: str, colour: str, unit: str, *, dash: str = "solid"
+) -> None:
+    kept = thin(len(values), values)
+    figure.add_trace(
+        go.Scatter(
+            x=steps.to_numpy()[kept],
+            y=values[kept],
+            mode="lines+markers" if len(values) < 3 else "lines",
+            name=name,
+            line={"color": colour, "width": 2, "dash": dash},
+            hovertemplate=f"%{{y:,.4~r}} {unit}",
+        )
+    )
+
+
+def _band(figure: go.Figure, x: Floats, low: Floats, high: Floats, colour: str, name: str) -> None:
+    known = np.isfinite(low) & np.isfinite(high)
+    if not known.any():
+        return
+    x, low, high = x[known], low[known], high[known]
+    kept = thin(len(x), low, high)
+    figure.add_trace(
+        go.Scatter(
+            x=np.concatenate([x[kept], x[kept][::-1]]),
+            y=np.concatenate([low[kept], high[kept][::-1]]),
+            fill="toself",
+            fillcolor=colour,
+            line={"width": 0},
+            name=name,
+            hoverinfo="skip",
+        )
+    )
+
+
+def _high(values: pl.Series) -> float:
+    top = values.max()
+    return float(top) if isinstance(top, int | float) else 0.0
+
+
+def _low(values: pl.Series) -> float:
+    bottom = values.min()
+    return float(bottom) if isinstance(bottom, int | float) else 0.0

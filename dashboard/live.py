@@ -1,0 +1,51 @@
+"""Following a run that grows: a small fragment looks for new lines and redraws the page only when there are some."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+import streamlit as st
+
+from dashboard import load
+from dashboard.load import Entry
+from timeledger import units
+from timeledger.errors import TimeledgerError
+from timeledger.results import Analysis, State
+
+EVERY_S: Final = 2.0
+#: States in which more lines may come.
+_OPEN_ENDED: Final[frozenset[State]] = frozenset({"running", "stalled", "unknown", "ended early"})
+
+
+def follow(entry: Entry, analysis: Analysis) -> None:
+    """The line that says how fresh the page is; for a path it keeps looking while the page is open."""
+    if entry.path is None:
+        return
+    if analysis.state not in _OPEN_ENDED:
+        st.caption("The run has finished; its log is no longer followed.")
+        return
+    _watch(entry.path, entry.version, analysis.state, units.show_seconds(analysis.clock.step_s))
+
+
+@st.fragment(run_every=EVERY_S)
+def _watch(path: str, shown: int, state: State, usual: str) -> None:
+    follower = load.follower(path)
+    try:
+        version, _ = follower.look()
+    except TimeledgerError as error:
+        st.warning(
+            f"The log cannot be read any more; what was read stays. ({type(error).__name__})",
+            icon=":material/link_off:",
+        )
+        return
+    if version != shown:
+        st.rerun()
+    ago = units.show_seconds(max(0.0, round(time.time() - follower.grew_at)), short=True).replace(".0 s", " s")
+    if state == "stalled":
+        st.warning(
+            f"No new step for a long time (a step takes {usual}). Still looking; last new line {ago} ago.",
+            icon=":material/pause_circle:",
+        )
+    else:
+        st.caption(f":material/sync: Following the log. Last new line {ago} ago.")

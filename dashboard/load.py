@@ -1,0 +1,212 @@
+"""From paths and dropped files to analysed runs: the only cached functions, and the only place that shows an error of reading.
+
+A path is followed by one reader for all sessions (behind a lock), which reads only what is new; dropped files are read
+once and known by their digest. Runs, frames and analyses are frozen, so every session may share them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+import streamlit as st
+
+import sample_logs
+from dashboard import state
+from parsers import Live, read_uploads
+from timeledger.analysis import analyse
+from timeledger.compare import Comparison, Ledger, between, compare
+from timeledger.errors import TimeledgerError
+from timeledger.results import Analysis, Facts
+from timeledger.run import Run
+
+#: A path is looked at no more often than this, however many sessions ask.
+POLL_S: Final = 1.0
+#: States and finish times are computed for the minute, not for the moment.
+_MOMENT_S: Final = 20.0
+#: More runs than this of one folder are left out, with a word.
+MOST_RUNS: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A run that is open. `version` changes whenever its log has grown; `path` is None for dropped files."""
+
+    key: str
+    label: str
+    run: Run = field(repr=False)
+    version: int
+    source: str
+    path: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """All open runs, and what could not be read: (source, shown name, message)."""
+
+    entries: tuple[Entry, ...]
+    problems: tuple[tuple[str, str, str], ...]
+
+    def find(self, key: str | None) -> Entry | None:
+        """The entry of this key, or None."""
+        return next((each for each in self.entries if each.key == key), None)
+
+
+class Follower:
+    """One path, followed for all sessions: its runs, how often they changed, and when it was last looked at."""
+
+    def __init__(self, path: str) -> None:
+        self._live = Live([path])
+        self._lock = Lock()
+        self._looked = 0.0
+        self._runs: tuple[Run, ...] = ()
+        self.version = 0
+        self.grew_at = time.time()
+
+    def look(self) -> tuple[int, tuple[Run, ...]]:
+        """The version and the runs now; costs what is new.
+
+        Raises:
+            TimeledgerError: there is nothing to read (yet).
+        """
+        with self._lock:
+            if not self._runs or time.monotonic() - self._looked >= POLL_S:
+                runs = tuple(self._live.poll())
+                if self._live.changed or not self._runs:
+                    self._runs = runs
+                    self.version += 1
+                    self.grew_at = time.time()
+                self._looked = time.monotonic()
+            return self.version, self._runs
+
+
+@st.cache_resource(max_entries=64, show_spinner="Reading …")
+def follower(path: str) -> Follower:
+    """The one follower of a path."""
+    return Follower(path)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Reading …")
+def _read_dropped(digest: str, _files: tuple[tuple[str, bytes], ...]) -> tuple[Run, ...]:
+    """Runs of dropped files; the digest is that of names and bytes, so it alone decides."""
+    return tuple(read_uploads(list(_files)))
+
+
+@st.cache_resource(max_entries=128, show_spinner=False)
+def _analyse(key: str, version: int, facts: Facts, _run: Run) -> Analysis:
+    """A run's analysis; key and version decide which run it is."""
+    return analyse(_run, facts)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _compare(
+    keys: tuple[tuple[str, int], ...], facts: tuple[Facts, ...], _analyses: tuple[Analysis, ...]
+) -> Comparison:
+    """A comparison; keys, versions and facts decide which."""
+    return compare(list(_analyses))
+
+
+def opened() -> Opened:
+    """Every run of every open path and upload, with unique labels; what cannot be read is told, never raised."""
+    entries: list[Entry] = []
+    problems: list[tuple[str, str, str]] = []
+    for path in state.paths():
+        try:
+            version, runs = follower(path).look()
+        except TimeledgerError as error:
+            problems.append((path, path, str(error)))
+            continue
+        entries += [
+            Entry(_key(path, each.name, at), each.name, each, version, path, path)
+            for at, each in enumerate(runs[:MOST_RUNS])
+        ]
+        if len(runs) > MOST_RUNS:
+            problems.append(
+                (path, path, f"Holds {len(runs)} runs; the first {MOST_RUNS} are shown. Open a folder further down.")
+            )
+    for upload in state.uploads():
+        entries += [
+            Entry(_key(upload.digest, run.name, at), run.name, run, 0, upload.digest, None)
+            for at, run in enumerate(upload.runs)
+        ]
+    return Opened(_with_unique_labels(entries), tuple(problems))
+
+
+def _key(source: str, name: str, at: int) -> str:
+    return hashlib.blake2s(f"{source}\0{name}\0{at}".encode(), digest_size=6).hexdigest()
+
+
+def _with_unique_labels(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    seen: dict[str, int] = {}
+    told = []
+    for each in entries:
+        seen[each.label] = count = seen.get(each.label, 0) + 1
+        told.append(each if count == 1 else replace(each, label=f"{each.label} ({count})"))
+    return tuple(told)
+
+
+def drop(files: Sequence[tuple[str, bytes]]) -> str | None:
+    """Read dropped files and keep them in this session; the message when they cannot be read."""
+    digest = hashlib.blake2s(digest_size=12)
+    for name, data in files:
+        digest.update(name.encode(errors="replace") + b"\0" + hashlib.blake2s(data).digest())
+    key = digest.hexdigest()
+    try:
+        runs = _read_dropped(key, tuple(files))
+    except TimeledgerError as error:
+        return str(error)
+    state.add_upload(state.Upload(key, tuple(name for name, _ in files), runs))
+    return None
+
+
+def problem(path: str) -> str | None:
+    """Why a path cannot be opened, or None when it can."""
+    try:
+        follower(path).look()
+    except TimeledgerError as error:
+        return str(error)
+    return None
+
+
+def facts(key: str) -> Facts:
+    """What the reader typed about a run, and the moment (rounded, so that a rerun does not compute anew)."""
+    now = datetime.fromtimestamp(time.time() // _MOMENT_S * _MOMENT_S, UTC)
+    typed = {name: value for name, value in state.given(key).items() if value not in (None, "")}
+    return Facts(**typed, now=now)  # type: ignore[arg-type]  # the names and types are those of facts.FIELDS
+
+
+def analysed(entry: Entry) -> Analysis:
+    """The analysis of an open run with what the reader typed about it."""
+    return _analyse(entry.key, entry.version, facts(entry.key), entry.run)
+
+
+def compared(entries: Sequence[Entry]) -> Comparison:
+    """The comparison of open runs, under their labels (names alone may be the same)."""
+    analyses = tuple(_labelled(each) for each in entries)
+    return _compare(
+        tuple((each.key, each.version) for each in entries), tuple(each.facts for each in analyses), analyses
+    )
+
+
+def difference(first: Entry | None, second: Entry | None) -> Ledger | None:
+    """Why a step of the second run takes longer than one of the first."""
+    return None if first is None or second is None else between(_labelled(first), _labelled(second))
+
+
+def _labelled(entry: Entry) -> Analysis:
+    analysis = analysed(entry)
+    info = analysis.run.info.model_copy(update={"name": entry.label})
+    return replace(analysis, run=replace(analysis.run, info=info))
+
+
+def samples() -> list[tuple[str, str]]:
+    """The bundled sample logs: (name, path), by name."""
+    root = Path(sample_logs.__file__).parent
+    folders = sorted(each for each in root.iterdir() if each.is_dir() and not each.name.startswith(("_", ".")))
+    return [(each.name, str(each)) for each in folders]

@@ -1,0 +1,280 @@
+"""The few numbers at the top of a run, as text: value, what stands under it, and how it is known. No Streamlit here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+
+from timeledger import report, units, words
+from timeledger.plan import Estimate
+from timeledger.results import Analysis, Span
+from timeledger.run import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One number of the top row. `under` are its lines of context; `help` is what a hover says."""
+
+    title: str
+    value: str
+    under: tuple[str, ...] = ()
+    kind: Kind | None = None
+    help: str = ""
+
+
+def cards(analysis: Analysis, zone: tzinfo | None) -> list[Card]:
+    """The top row of the run view: finish, step, sampling, answers, cost."""
+    return [finish(analysis, zone), step(analysis), sampling(analysis), answers(analysis), cost(analysis)]
+
+
+def finish(analysis: Analysis, zone: tzinfo | None) -> Card:
+    """When the run ends (or ended), with its interval and worst case."""
+    projection, now = analysis.projection, analysis.facts.now
+    elapsed = analysis.clock.elapsed_s
+    if analysis.state == "finished":
+        at = report.last_seen(analysis)
+        spent = () if elapsed is None else (f"took {units.show_seconds(elapsed)}",)
+        return Card("Finished", units.show_time(at, now, zone), spent, "measured")
+    if analysis.state == "ended early":
+        done = analysis.clock.position
+        where = "" if done is None else f"at step {done:,}" + _of(projection.total_steps)
+        spent = () if elapsed is None else (f"after {units.show_seconds(elapsed)}",)
+        return Card("Ended early", where or "—", spent + _left(projection.remaining_s, "would have needed"), "measured")
+    if projection.remaining_s is None:
+        return Card("Finishes", "cannot tell yet", (projection.why or "The total number of steps is not known.",))
+    span = projection.remaining_s
+    level = units.show_share(projection.level)
+    if projection.too_early:
+        between = (
+            f"so far between {units.show_seconds(span.low, short=True)} and {units.show_seconds(span.high, short=True)}"
+        )
+        return Card("Finishes", "too early to say", (between, *filter(None, [projection.why])), "inferred")
+    worst = _worst(analysis, zone)
+    if projection.finish_at is not None and analysis.state != "stalled":
+        low, mid, high = projection.finish_at
+        under = f"between {near(low, mid, now, zone)} and {near(high, mid, now, zone)} ({level})"
+        return Card("Finishes", units.show_time(mid, now, zone), (under, *worst), "inferred", _because(analysis))
+    under = f"between {units.show_seconds(span.low)} and {units.show_seconds(span.high)} ({level})"
+    title = "Still needs, once it goes on" if analysis.state == "stalled" else "Still needs"
+    return Card(title, units.show_seconds(span.mid), (under, *worst), "inferred", _because(analysis))
+
+
+def near(at: datetime, mid: datetime, now: datetime | None, zone: tzinfo | None) -> str:
+    """A bound of a finish time: the clock alone on the day of the middle, else with its day."""
+    same_day = at.astimezone(zone).date() == mid.astimezone(zone).date()
+    return f"{at.astimezone(zone):%H:%M}" if same_day else units.show_time(at, now, zone)
+
+
+def step(analysis: Analysis) -> Card:
+    """What a step takes now, against the run's ordinary step."""
+    now_s, usual = recent_step(analysis), ordinary_step(analysis)
+    if now_s is None:
+        return Card("Step now", "—", (analysis.clock.why or "no timing in this log",))
+    under = []
+    if usual and abs(now_s / usual - 1) >= 0.01:
+        under.append(f"{now_s / usual - 1:+.0%} against the run's median".replace("%", " %").replace("-", "−"))
+    if analysis.clock.cycle > 1:
+        under.append(f"one generation serves {analysis.clock.cycle} steps")
+    return Card("Step now", units.show_seconds(now_s), tuple(under), "measured", f"from the {analysis.clock.source}")
+
+
+def recent_step(analysis: Analysis) -> float | None:
+    """Seconds of a step now: median of the last ten ordinary steps."""
+    return _median(analysis, 10)
+
+
+def ordinary_step(analysis: Analysis) -> float | None:
+    """Seconds of an ordinary step of the whole run, as a median."""
+    return _median(analysis, None)
+
+
+def _median(analysis: Analysis, last: int | None) -> float | None:
+    rows = analysis.clock.steps
+    usual = rows.filter(rows["kind"] == "ordinary")["wall_s"].drop_nulls()
+    median = (usual if last is None else usual.tail(last)).median() if usual.len() else analysis.clock.step_s
+    return float(median) if isinstance(median, int | float) else None
+
+
+def sampling(analysis: Analysis) -> Card:
+    """The sampling share of a step."""
+    breakdown = analysis.breakdown
+    if breakdown.sampling_share is None:
+        return Card("Sampling", "not measured", (breakdown.why or "this log does not split a step",))
+    kinds = {part.kind for part in breakdown.phases if part.phase in {"rollout", "sampling"}}
+    kind: Kind = "measured" if kinds == {"measured"} else "assumed" if "assumed" in kinds else "inferred"
+    under = ["overlapped with training"] if breakdown.overlapped else []
+    if breakdown.training_share is not None:
+        under.append(f"training {units.show_share(breakdown.training_share)}")
+    if breakdown.fixed_share is not None:
+        under.append(f"fixed {units.show_share(breakdown.fixed_share)}")
+    sign = "±" if kind == "inferred" else ""
+    return Card("Sampling", f"{sign}{units.show_share(breakdown.sampling_share)} of a step", (" · ".join(under),), kind)
+
+
+def answers(analysis: Analysis) -> Card:
+    """The mean answer length now, its growth, the limit and what is cut."""
+    growth = analysis.growth
+    if growth.last is None:
+        return Card(
+            "Answers", "not logged", (growth.why or "this log holds no answer lengths",), help="response length"
+        )
+    under = []
+    if growth.first is not None and growth.growth is not None and abs(growth.growth - 1) >= 0.05:
+        under.append(f"from {units.show_number(growth.first)} at the start ({growth.growth:.1f}×)")
+    limit = f"limit {growth.limit:,.0f}" if growth.limit is not None else "limit not known"
+    cut = f", {units.show_share(growth.truncated_last)} cut" if growth.truncated_last is not None else ""
+    under.append(limit + cut)
+    return Card(
+        "Answers",
+        f"{units.show_number(growth.last)} tokens",
+        tuple(under),
+        "measured",
+        "mean response length, late in the run",
+    )
+
+
+def cost(analysis: Analysis) -> Card:
+    """GPU-hours and money of the whole run, and what is spent so far."""
+    known = report.cost(analysis)
+    if known is None:
+        return Card("Cost", "—", ("give the number of GPUs under “Your facts”",))
+    total = analysis.projection.total_s.mid if analysis.projection.total_s is not None else analysis.clock.elapsed_s
+    done = (analysis.clock.elapsed_s or 0.0) / total if total else 1.0
+    kind: Kind = "assumed" if analysis.facts.gpus else "measured"
+    hours = f"{units.show_number(known.gpu_hours)} GPU-hours"
+    if known.money is None:
+        return Card("Cost", hours, ("the whole run, projected" if done < 0.999 else "the whole run",), kind)
+    spent = f"{units.show_number(known.money * done)} → " if done < 0.999 else ""
+    return Card("Cost", f"{spent}{units.show_number(known.money)} {known.currency}".strip(), (hours,), "assumed")
+
+
+def _worst(analysis: Analysis, zone: tzinfo | None) -> tuple[str, ...]:
+    projection, elapsed = analysis.projection, analysis.clock.elapsed_s
+    if projection.worst_case_s is None or projection.total_s is None:
+        return ()
+    if projection.finish_at is not None and analysis.state != "stalled":
+        at = units.shift(projection.finish_at[1], projection.worst_case_s - projection.total_s.mid)
+        return (f"worst case {units.show_time(at, analysis.facts.now, zone)}, if every answer reaches the limit",)
+    rest = projection.worst_case_s - (elapsed or 0.0)
+    return (f"worst case {units.show_seconds(max(rest, 0.0))}, if every answer reaches the limit",)
+
+
+def _left(span: Span | None, words: str) -> tuple[str, ...]:
+    return () if span is None or span.mid <= 0 else (f"{words} {units.show_seconds(span.mid)} more",)
+
+
+def _of(total: int | None) -> str:
+    return "" if total is None else f" of {total:,}"
+
+
+def _because(analysis: Analysis) -> str:
+    return "; ".join(analysis.projection.because)
+
+
+def breakdown_words(analysis: Analysis) -> str:
+    """The profile as a sentence: the largest phases with share and kind."""
+    breakdown = analysis.breakdown
+    if breakdown.step_s is None or not breakdown.phases:
+        return ""
+    biggest = sorted(breakdown.phases, key=lambda part: part.share, reverse=True)[:4]
+    told = ", ".join(
+        f"{words.phase(part.phase).lower()} {units.show_seconds(part.seconds)} ({units.show_share(part.share)}, {part.kind})"
+        for part in biggest
+    )
+    rest = breakdown.unexplained_s
+    tail = (
+        f"; {units.show_seconds(rest)} not explained by this log"
+        if rest is not None and rest > 0.005 * breakdown.step_s
+        else ""
+    )
+    beside = " Generation and training overlap, so the parts are not added." if breakdown.overlapped else ""
+    return f"A mean step takes {units.show_seconds(breakdown.step_s)}: {told}{tail}.{beside}"
+
+
+def fan_words(analysis: Analysis) -> str:
+    """The projection as a sentence."""
+    projection, clock = analysis.projection, analysis.clock
+    if clock.elapsed_s is None:
+        return ""
+    done = f"{units.show_seconds(clock.elapsed_s)} for {clock.position or 0:,} steps"
+    lost = (
+        f", {units.show_seconds(clock.lost_s)} of it lost to pauses and restarts"
+        if clock.lost_s and clock.lost_s > 1
+        else ""
+    )
+    if projection.total_s is None or analysis.state == "finished":
+        return f"{done}{lost}."
+    total, level = projection.total_s, units.show_share(projection.level)
+    between = f"between {units.show_seconds(total.low)} and {units.show_seconds(total.high)} ({level})"
+    middle = "" if projection.too_early else f"{units.show_seconds(total.mid)}, "
+    return f"So far {done}{lost}; in all {middle}{between}."
+
+
+def health_words(analysis: Analysis) -> str:
+    """Where reward and accuracy came from and went to."""
+    steps = analysis.run.steps
+    told = []
+    for column, label in (("reward", "reward"), ("acc", "accuracy")):
+        values = steps[column].drop_nulls().drop_nans()
+        if values.len() >= 4:
+            quarter = max(1, values.len() // 4)
+            first, last = values.head(quarter).mean(), values.tail(quarter).mean()
+            if isinstance(first, float) and isinstance(last, float):
+                told.append(f"{label} {units.show_number(first)} → {units.show_number(last)}")
+    return f"First quarter to last: {', '.join(told)}." if told else ""
+
+
+def sources_words(analysis: Analysis) -> tuple[str, ...]:
+    """Where the clock and the total come from, as notes."""
+    clock, projection = analysis.clock, analysis.projection
+    told = []
+    if clock.source != "none":
+        told.append(f"Clock from the {clock.source} (resolution {units.show_seconds(clock.resolution_s)}).")
+    if projection.total_steps_from:
+        told.append(f"Total steps from {projection.total_steps_from}.")
+    if clock.warmup_steps:
+        told.append(f"Warm-up: {clock.warmup_steps} steps, {units.show_seconds(clock.warmup_s)}; left out of rates.")
+    told += [
+        f"{words.phase(each.kind)}: {words.periodic(each.every, each.seconds, each.count, each.known_from)}."
+        for each in clock.periodic
+    ]
+    return tuple(told)
+
+
+def how_to_log(analysis: Analysis) -> str:
+    """What to give instead of a log without training steps."""
+    if analysis.run.engine.height:
+        return (
+            "It is an inference engine's log: its throughput can feed the calculator (Plan). "
+            "Add the trainer's console log, trainer_state.json or TensorBoard events to see where a step's time goes."
+        )
+    return "Give the trainer's console log, trainer_state.json, a metrics file (JSONL, CSV) or TensorBoard events."
+
+
+def plan_cards(answer: Estimate) -> list[Card]:
+    """The calculator's answer."""
+    total = answer.total_s
+    inputs = answer.inputs
+    per_step = f"{answer.sequences_per_step:,} sequences, {answer.tokens_per_step:,.0f} tokens"
+    found = [
+        Card("The whole run", units.show_seconds(total.mid), (f"between {units.show_seconds(total.low)} and {units.show_seconds(total.high)} (±30 %)",), "assumed"),
+        Card("One step", f"{units.show_number(answer.step_s, 4)} s", (per_step,), "assumed"),
+        Card("Sampling", units.show_share(answer.share("sampling")), (f"training {units.show_share(answer.share('forward-backward'))} · fixed {units.show_share(answer.share('fixed overhead'))}",), "assumed"),
+    ]  # fmt: skip
+    if answer.cost is not None:
+        money = (
+            ""
+            if answer.cost.money is None
+            else f"{units.show_number(answer.cost.money)} {answer.cost.currency}".strip()
+        )
+        hours = f"{units.show_number(answer.cost.gpu_hours)} GPU-hours"
+        found.append(Card("Cost", money or hours, (hours,) if money else (f"{inputs.gpus:,} GPUs",), "assumed"))
+    return found
+
+
+def plan_words(answer: Estimate, before: Estimate | None) -> str:
+    """The planned step as a sentence, against the one it started from."""
+    told = f"A step takes {units.show_number(answer.step_s, 4)} s, {answer.inputs.steps:,} steps take {units.show_seconds(answer.total_s.mid)}."
+    if before is None:
+        return told
+    return f"{told} It was {units.show_number(before.step_s, 4)} s and {units.show_seconds(before.total_s.mid)}."

@@ -1,0 +1,91 @@
+"""The three ways in: drop files, name a path, take a bundled sample."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from dashboard import load, parts, state
+from dashboard.load import Opened
+
+
+def ask() -> None:
+    """Inputs for all three ways."""
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown("##### Drop log files", anchors=False)
+        _drop()
+        st.markdown("##### Or name a file or a run's folder on this machine", anchors=False)
+        _path()
+    with right:
+        st.markdown("##### Or look at a sample", anchors=False)
+        _samples()
+
+
+def _drop() -> None:
+    session = st.session_state.setdefault("dropped", 0)
+    files = st.file_uploader(
+        "Log files (several of one run are put together; .gz is fine)",
+        accept_multiple_files=True,
+        key=f"drop_{session}",
+    )
+    if not files:
+        return
+    message = load.drop([(each.name, each.getvalue()) for each in files])
+    if message is None:
+        st.session_state["dropped"] = session + 1
+        st.rerun()
+    parts.failure(", ".join(each.name for each in files), message)
+
+
+def _path() -> None:
+    typed = st.text_input(
+        "Path",
+        key="path",
+        placeholder="/data/runs/grpo-7b or ~/train.log",
+        help="A path is followed: new lines appear by themselves.",
+    )
+    if st.button("Open the path", disabled=not typed.strip()) or (
+        typed.strip() and typed != st.session_state.get("path_done")
+    ):
+        st.session_state["path_done"] = typed
+        path = str(Path(typed.strip().strip("'\"")).expanduser())
+        message = load.problem(path)
+        if message is None:
+            state.remember(path)
+            state.open_path(path)
+            st.rerun()
+        parts.failure(path, message)
+    recent = [each for each in state.typed() if each not in state.paths()]
+    for each in recent[:5]:
+        if st.button(parts.quiet(each, 90), key=f"recent_{each}", icon=":material/history:", type="tertiary"):
+            state.open_path(each)
+            st.rerun()
+
+
+def _samples() -> None:
+    found = load.samples()
+    if not found:
+        st.caption("No samples are installed.")
+        return
+    for name, path in found:
+        if path in state.paths():
+            continue
+        if st.button(parts.quiet(name), key=f"sample_{name}", icon=":material/description:", type="tertiary"):
+            state.open_path(path)
+            st.rerun()
+    if st.button("Open all samples", key="all_samples"):
+        for _, path in found:
+            state.open_path(path)
+        st.rerun()
+
+
+def sources(opened: Opened) -> None:
+    """What is open, each with a way to close it."""
+    names = {each.source: each.path or "dropped: " + each.label for each in opened.entries}
+    with st.expander(f"Open sources ({len(names)})", icon=":material/folder_open:"):
+        for source, name in names.items():
+            where, close = st.columns([8, 1], vertical_alignment="center")
+            where.text(name)
+            close.button("Close", key=f"shut_{source}", on_click=state.close, args=(source,))

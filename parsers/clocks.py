@@ -1,0 +1,140 @@
+"""Times whose role only their behaviour tells: `time 33.1s` of each step, or `628s` since the start?
+
+Readers keep such values in `extra` under a tagged name while they read; `settle` looks at all rows and moves each of them
+to `step_s` or `elapsed_s`. It depends on the rows alone, never on how the bytes were cut.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+import polars as pl
+
+from parsers.fields import Meaning
+from timeledger.run import Note, Run
+
+_TAG: Final = "\0clock:"
+#: The rate that a progress bar shows beside the metrics of a row (a smoothed mean).
+BAR_RATE: Final = f"{_TAG}mean:"
+#: Seconds since midnight, from log prefixes that hold a time of day and no date.
+DAY_CLOCK: Final = f"{_TAG}day:"
+_ENOUGH: Final = 4
+#: A running mean times the step count is a clock good to its last digit times the steps; it is used where it has moved by this many digits.
+_STEADY: Final = 20.0
+
+
+def key(name: str, meaning: Meaning) -> str:
+    """The tagged name under which a value waits in `extra`. `meaning.name` is what the key says on its own."""
+    role = "mean" if meaning.kind == "mean_step" else meaning.name
+    return f"{_TAG}{role}:{name}"
+
+
+def settle(run: Run, modified: datetime | None = None) -> Run:
+    """The run with every waiting time put where its behaviour says it belongs; `modified` dates times of day."""
+    waiting = [name for name in run.extra.columns if name.startswith(_TAG)]
+    run = _percent(run)
+    if not waiting:
+        return run
+    steps = run.steps.join(run.extra.select("segment", "step", *waiting), on=["segment", "step"], how="left", maintain_order="left")
+    notes: list[Note] = []
+    for name in waiting:
+        _, role, own = name.split(":", 2)
+        if role == "day":
+            steps = _date(steps, name, modified)
+            continue
+        if role == "mean":
+            steps = _spread_mean(steps, name)
+            notes.append(Note("guessed", 0, f"{own or 's/step'} is a running mean: it gives the first row's step time, then the time since the start", 1, run.name))
+            continue
+        found = _role(steps, name, role)
+        if found != role:
+            told = "only rises: read as the time since the start" if found == "elapsed_s" else "falls: read as the time of one step"
+            notes.append(Note("guessed", 0, f"{own or 'the time without a name'} {told}", 1, run.name))
+        steps = steps.with_columns(pl.coalesce(found, name).alias(found))
+    extra = run.extra.drop(waiting)
+    names = [column for column in extra.columns if column not in {"segment", "step"}]
+    extra = extra.filter(~pl.all_horizontal(pl.col(names).is_null())) if names else extra.clear()
+    return Run(run.info, steps.drop(waiting), run.phases, run.engine, run.events, run.progress, extra, run.notes + tuple(notes))
+
+
+def _role(steps: pl.DataFrame, name: str, role: str) -> str:
+    """`step_s` or `elapsed_s`: by the line's own time stamps, else by whether the value ever falls and how it grows."""
+    rows = steps.filter(pl.col(name).is_not_null()).select("segment", "step", "at", value=name)
+    moves = rows.with_columns(
+        gain=pl.col("value").diff().over("segment"),
+        gap=pl.col("step").diff().over("segment"),
+        wall=pl.col("at").diff().over("segment").dt.total_microseconds() / 1e6,
+    ).filter(pl.col("gain").is_not_null())
+    if moves.is_empty():
+        return role
+    falls = bool((moves["gain"] < 0).any())
+    timed = moves.filter(pl.col("wall") > 0)
+    if timed.height >= _ENOUGH - 1 and not falls:
+        as_clock = (timed["gain"] - timed["wall"]).abs().median()
+        as_step = (timed["value"] * timed["gap"] - timed["wall"]).abs().median()
+        if isinstance(as_clock, float) and isinstance(as_step, float) and as_clock != as_step:
+            return "elapsed_s" if as_clock < as_step else "step_s"
+    if falls:
+        return "step_s"
+    if role == "elapsed_s" or moves.height < _ENOUGH - 1:
+        return role
+    return "elapsed_s" if _accumulates(rows, moves) else role
+
+
+def _accumulates(rows: pl.DataFrame, moves: pl.DataFrame) -> bool:
+    """True when a value that never falls begins near one typical gain: a sum over steps, not a slowly growing time."""
+    typical = (moves["gain"] / moves["gap"].clip(1)).median()
+    first = rows.group_by("segment", maintain_order=True).first()
+    if not isinstance(typical, float) or typical <= 0:
+        return False
+    done = (first["step"] + 1).clip(1)
+    return bool((first["value"] <= 5 * typical * done).all())
+
+
+def _date(steps: pl.DataFrame, name: str, modified: datetime | None) -> pl.DataFrame:
+    """Times of day as the time since the first of them: midnight passes where they fall by half a day."""
+    falls = (pl.col(name).drop_nulls().diff() < -43_200).sum()
+    del falls, modified
+    clock: list[float | None] = []
+    days, last, start = 0, None, None
+    for value in steps[name].to_list():
+        if value is None:
+            clock.append(None)
+            continue
+        days += last is not None and value < last - 43_200
+        last = value
+        start = value if start is None else start
+        clock.append(value + days * 86_400 - start)
+    fits = steps["elapsed_s"].null_count() == steps.height and steps["at"].null_count() == steps.height
+    return steps.with_columns(pl.Series("elapsed_s", clock, dtype=pl.Float64)) if fits else steps
+
+
+def _spread_mean(steps: pl.DataFrame, name: str) -> pl.DataFrame:
+    """A running mean: the step time of a session's first row, and a clock (mean x step) where it is sharp enough."""
+    values, rows = steps[name].to_list(), steps["step"].to_list()
+    segments, elapsed, first = steps["segment"].to_list(), steps["elapsed_s"].to_list(), steps["step_s"].to_list()
+    anchor, last_segment = 0.0, None
+    for place, value in enumerate(values):
+        if value is None:
+            continue
+        if segments[place] != last_segment:
+            anchor, last_segment = 0.0, segments[place]
+            first[place] = value if first[place] is None else first[place]
+        clock, blur = value * rows[place], 0.05 * max(rows[place], 1)
+        if elapsed[place] is None and clock - anchor >= _STEADY * blur:
+            elapsed[place] = anchor = clock
+    return steps.with_columns(
+        pl.Series("elapsed_s", elapsed, dtype=pl.Float64), pl.Series("step_s", first, dtype=pl.Float64)
+    )
+
+
+def _percent(run: Run) -> Run:
+    """An accuracy column with values over 1 was written in per cent without a sign."""
+    acc = run.steps["acc"]
+    top = acc.max()
+    if not isinstance(top, float) or top <= 1.0 + 1e-9:
+        return run
+    steps = run.steps.with_columns((pl.col("acc") / 100).alias("acc"))
+    note = Note("guessed", 0, "the accuracy goes over 1: read as per cent", 1, run.name)
+    return Run(run.info, steps, run.phases, run.engine, run.events, run.progress, run.extra, (*run.notes, note))

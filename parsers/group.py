@@ -1,0 +1,306 @@
+"""Which of many logs are of one run.
+
+Values decide first (the same numbers at the same steps), then what the tools themselves say (event files of one folder,
+one W&B id, ranks of one job), then time and place (a resume goes on where another session ended; an engine's log lies
+beside the trainer's and overlaps it in time). Logs that nothing ties together stay apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Final
+
+from parsers.agree import Session, Verdict, sessions, verdict
+from parsers.homes import PLAIN_NAMES, nested, shown
+from parsers.zones import busy_overlap
+from timeledger.run import Note, Run
+
+_WANDB_ID: Final = re.compile(r"run-(\w+)\.wandb$")
+_RANK: Final = re.compile(r"(?:rank|worker|proc|gpu|node|local|stdout|stderr|\.)[-_.]?\d+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One run of one file: the piece that grouping moves about. `index` is its place in the file."""
+
+    run: Run
+    path: PurePath
+    home: PurePath
+    role: str = "trainer"
+    index: int = 0
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """A place in one fixed order, whatever the order of arrival."""
+        return self.path.as_posix(), self.index
+
+    @property
+    def engine_only(self) -> bool:
+        """True for the log of an engine: samples, no steps, no bar."""
+        return not self.run.has_steps and self.run.progress.is_empty() and not self.run.engine.is_empty()
+
+    @property
+    def plain_name(self) -> bool:
+        """True when the file's name says what it is (console.log, a tool's own name), not which run it is of."""
+        name = self.path.name
+        return name.split(".")[0].lower() in PLAIN_NAMES or "tfevents" in name or _WANDB_ID.search(name) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Units of one run, in fixed order, and what grouping has to say of them."""
+
+    units: tuple[Unit, ...]
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(slots=True)
+class Grouper:
+    """Groups units again and again (live) at the price of what changed: samples and verdicts are kept by run."""
+
+    _samples: dict[int, tuple[Run, tuple[Session, ...]]] = field(default_factory=dict)
+    _verdicts: dict[tuple[int, int], tuple[Run, Run, Verdict]] = field(default_factory=dict)
+
+    def group(self, units: Iterable[Unit]) -> tuple[Cluster, ...]:
+        """The clusters of these units, by the place of their first unit."""
+        ordered = sorted(units, key=lambda unit: unit.key)
+        self._forget(ordered)
+        work = _Work(ordered, [self._sample(unit.run) for unit in ordered])
+        for step in (self._by_values, _by_tool, _by_rank, _by_resume, _by_place, _loose, _engines):
+            step(work)
+        return work.clusters()
+
+    def _forget(self, units: Sequence[Unit]) -> None:
+        alive = {id(unit.run) for unit in units}
+        self._samples = {key: kept for key, kept in self._samples.items() if key in alive}
+        self._verdicts = {key: kept for key, kept in self._verdicts.items() if alive.issuperset(key)}
+
+    def _sample(self, run: Run) -> tuple[Session, ...]:
+        if id(run) not in self._samples:
+            self._samples[id(run)] = (run, sessions(run))
+        return self._samples[id(run)][1]
+
+    def _by_values(self, work: _Work) -> None:
+        for i, j in work.pairs(lambda a, b: nested(a.home, b.home)):
+            a, b = work.units[i].run, work.units[j].run
+            key = (id(a), id(b))
+            if key not in self._verdicts:
+                same_format = a.info.format == b.info.format
+                found = verdict(work.samples[i], work.samples[j], same_format=same_format)
+                self._verdicts[key] = (a, b, found)
+            found = self._verdicts[key][2]
+            if found is Verdict.SAME:
+                work.join(i, j)
+            elif found is Verdict.DIFFERENT:
+                work.different.add((i, j))
+
+
+class _Work:
+    """Units on their way into clusters."""
+
+    def __init__(self, units: list[Unit], samples: list[tuple[Session, ...]]) -> None:
+        self.units = units
+        self.samples = samples
+        self.different: set[tuple[int, int]] = set()
+        self.dropped: set[int] = set()
+        self.notes: dict[int, list[Note]] = {}
+        self._root = list(range(len(units)))
+
+    def pairs(self, fit: Callable[[Unit, Unit], bool]) -> list[tuple[int, int]]:
+        """Pairs of units of different files that both have steps and fit."""
+        with_steps = [i for i, sample in enumerate(self.samples) if sample]
+        return [
+            (i, j)
+            for place, i in enumerate(with_steps)
+            for j in with_steps[place + 1 :]
+            if self.units[i].path != self.units[j].path and fit(self.units[i], self.units[j])
+        ]
+
+    def root(self, i: int) -> int:
+        while self._root[i] != i:
+            i = self._root[i]
+        return i
+
+    def join(self, i: int, j: int) -> None:
+        a, b = sorted((self.root(i), self.root(j)))
+        self._root[b] = a
+
+    def members(self) -> dict[int, list[int]]:
+        """Cluster root -> its units."""
+        found: dict[int, list[int]] = {}
+        for i in range(len(self.units)):
+            if i not in self.dropped:
+                found.setdefault(self.root(i), []).append(i)
+        return found
+
+    def trainers(self) -> dict[int, list[int]]:
+        """The clusters that have steps."""
+        return {root: each for root, each in self.members().items() if any(self.samples[i] for i in each)}
+
+    def near(self, i: int, roots: Iterable[int]) -> list[int]:
+        """Those clusters that a unit may belong to by place: of its own home, else of the homes around or inside it."""
+        members = self.members()
+        home = self.units[i].home
+        own = [root for root in roots if any(self.units[k].home == home for k in members[root])]
+        return own or [root for root in roots if any(nested(self.units[k].home, home) for k in members[root])]
+
+    def apart(self, a: Iterable[int], b: Iterable[int]) -> bool:
+        """True when values said that units of the two clusters are of different runs."""
+        right = tuple(b)
+        return any((min(i, j), max(i, j)) in self.different for i in a for j in right)
+
+    def note(self, i: int, note: Note) -> None:
+        self.notes.setdefault(self.root(i), []).append(note)
+
+    def clusters(self) -> tuple[Cluster, ...]:
+        return tuple(
+            Cluster(tuple(self.units[i] for i in each), tuple(self.notes.get(root, ())))
+            for root, each in self.members().items()
+        )
+
+
+def _by_tool(work: _Work) -> None:
+    """TensorBoard shows the event files of one folder as one run; W&B resumes a run under its id."""
+    seen: dict[tuple[str, str], int] = {}
+    for i, unit in enumerate(work.units):
+        wandb = _WANDB_ID.search(unit.path.name)
+        if unit.run.info.format == "tensorboard":
+            key = ("tensorboard", unit.path.parent.as_posix())
+        elif wandb:
+            key = (wandb[1], unit.home.as_posix())
+        else:
+            continue
+        if key in seen:
+            work.join(seen[key], i)
+        seen.setdefault(key, i)
+
+
+def _by_rank(work: _Work) -> None:
+    """Files that differ in a rank's number only, over the same steps, are one job: every rank tells of the same run."""
+    seen: dict[str, int] = {}
+    for i, unit in enumerate(work.units):
+        path = unit.path.as_posix()
+        same = _RANK.sub("#", path)
+        if same == path or not work.samples[i]:
+            continue
+        if same in seen and _overlap(work.samples[seen[same]], work.samples[i]) >= 0.5:
+            work.join(seen[same], i)
+        seen.setdefault(same, i)
+
+
+def _overlap(a: Sequence[Session], b: Sequence[Session]) -> float:
+    """The share of the shorter log's range of steps that the other log covers too."""
+    first, last = max(a[0].first, b[0].first), min(a[-1].last, b[-1].last)
+    shorter = min(a[-1].last - a[0].first, b[-1].last - b[0].first) + 1
+    return (last - first + 1) / shorter if shorter > 0 else 0.0
+
+
+def _by_resume(work: _Work) -> None:
+    """A log that begins after its first step goes on where an earlier session of the same home ended."""
+    for i, sample in enumerate(work.samples):
+        if not sample or sample[0].first <= 1 + sample[0].span:
+            continue
+        trainers = work.trainers()
+        fit = {
+            work.root(k): (work.samples[k][-1].ends or 0.0, work.samples[k][-1].last)
+            for k, other in enumerate(work.samples)
+            if other and work.root(k) != work.root(i) and _goes_on(work.units[k], other, work.units[i], sample)
+        }
+        fit = {root: when for root, when in fit.items() if not work.apart(trainers[root], trainers[work.root(i)])}
+        if len(fit) == 1 or (fit and all(ends for ends, _ in fit.values())):
+            work.join(max(fit, key=lambda root: fit[root]), i)
+
+
+def _goes_on(before: Unit, a: Sequence[Session], after: Unit, b: Sequence[Session]) -> bool:
+    if before.home != after.home or not a[0].first < b[0].first <= a[-1].last + 1 + b[0].span:
+        return False
+    totals = {each.run.info.number("total_steps") for each in (before, after)}
+    ends, begins = a[-1].ends, b[0].begins
+    if ends is not None and begins is not None:
+        slack = 60.0 if a[-1].zone_known and b[0].zone_known else 14 * 3600.0
+        return ends <= begins + slack
+    return len(totals) == 1 and None not in totals
+
+
+def _by_place(work: _Work) -> None:
+    """Two different surfaces alone in one home, of the same length and without a shared value, are taken as one run."""
+    by_home: dict[PurePath, list[int]] = {}
+    for root, each in work.trainers().items():
+        by_home.setdefault(work.units[each[0]].home, []).append(root)
+    for roots in by_home.values():
+        if len(roots) != 2:
+            continue
+        a, b = (work.members()[root] for root in roots)
+        if not work.apart(a, b) and _could_be_one([work.units[i] for i in a], [work.units[i] for i in b]):
+            work.join(*roots)
+            names = " and ".join(work.units[each[0]].path.name for each in (a, b))
+            work.note(a[0], Note("guessed", 0, f"{names} were taken as one run: they lie in one folder and end alike"))
+
+
+def _could_be_one(a: Sequence[Unit], b: Sequence[Unit]) -> bool:
+    if any(unit.role != "trainer" for unit in (*a, *b)):
+        return False
+    if {unit.run.info.format for unit in a} & {unit.run.info.format for unit in b}:
+        return False
+    totals = {unit.run.info.number("total_steps") for unit in (*a, *b)} - {None}
+    last = [max(int(unit.run.steps["step"].max() or 0) for unit in side if unit.run.has_steps) for side in (a, b)]  # type: ignore[arg-type]
+    return len(totals) <= 1 and abs(last[0] - last[1]) <= max(5, 0.1 * max(last))
+
+
+def _loose(work: _Work) -> None:
+    """Logs without steps go to the one run that is near; rows that match no trainer's in its own folder are left out."""
+    for i, unit in enumerate(work.units):
+        trainers = {root: each for root, each in work.trainers().items() if i not in each}
+        real = [root for root, each in trainers.items() if any(work.units[k].role == "trainer" for k in each)]
+        near = work.near(i, real)
+        alone = len(work.members()[work.root(i)]) == 1
+        if not alone or not near or unit.engine_only:
+            continue
+        if not work.samples[i] and len(near) == 1:
+            work.join(near[0], i)
+        elif not work.samples[i] and unit.run.progress.is_empty():
+            work.dropped.add(i)
+        elif unit.role == "own" and work.units[near[0]].home == unit.home and _is_run_folder(work, near):
+            work.dropped.add(i)
+            text = (
+                f"{shown(unit.path, unit.home)} was left out: none of its numbers are this run's (name it to read it)"
+            )
+            for root in near:
+                work.note(root, Note("info", 0, text, 1, unit.path.name))
+
+
+def _is_run_folder(work: _Work, roots: Sequence[int]) -> bool:
+    """True when the runs near are told of by files with plain names: the folder is the run's, not a collection of logs."""
+    members = work.members()
+    return all(any(work.units[k].plain_name for k in members[root]) for root in roots)
+
+
+def _engines(work: _Work) -> None:
+    """Engine logs join the trainer whose time they overlap, or the one trainer near when times do not say."""
+    stems: dict[tuple[PurePath, str], int] = {}
+    for i, unit in enumerate(work.units):
+        if not unit.engine_only or i in work.dropped:
+            continue
+        trainers = work.trainers()
+        near = work.near(i, trainers) if set(unit.run.engine["kind"].unique()) != {"bench"} else []
+        overlaps = {
+            root: max(
+                (share for k in trainers[root] if (share := busy_overlap(work.units[k].run, unit.run)) is not None),
+                default=None,
+            )
+            for root in near
+        }
+        known = {root: share for root, share in overlaps.items() if share is not None}
+        best = max(known, key=lambda root: known[root], default=None)
+        if best is not None and known[best] > 0:
+            work.join(best, i)
+        elif best is None and len(near) == 1:
+            work.join(near[0], i)
+        else:
+            key = (unit.home, unit.path.name.split(".")[0])
+            if key in stems:
+                work.join(stems[key], i)
+            stems.setdefault(key, i)

@@ -1,0 +1,155 @@
+"""JSON lines of any writer: one object a line, with whatever keys its author chose."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from parsers import clocks
+from parsers.base import NO, Confidence, Format, Head, Origin, Sure
+from parsers.fields import spell
+from parsers.lines import LineReader
+from parsers.pairs import flatten
+from parsers.rows import RowWriter, Sorted, resolver, sort_out
+from parsers.text import Piece, stamp, stamp_has_zone
+from timeledger.run import Run
+
+#: Objects looked at to recognise a file, and the share of its lines that must be metric objects.
+_LOOK: Final = 40
+_SHARE: Final = 0.6
+_COUNTED: Final = "no step number in the log: rows are counted"
+_STAMPS: Final = frozenset({"timestamp", "time", "ts", "datetime", "created_at", "asctime", "date", "logged_at", "@timestamp"})
+#: Rows of something else than training steps, by the words of their kind.
+_KINDS: Final = frozenset({"type", "event", "kind", "split", "phase", "mode", "stage", "prefix"})
+_NOT_TRAINING: Final = frozenset({"eval", "evaluation", "val", "validation", "test", "config", "sample", "completion", "progress", "summary"})
+
+
+class _JsonlReader(LineReader):
+    """Reads objects line by line; several objects of one step are one row."""
+
+    format_name = "jsonl"
+
+    def __init__(self, origin: Origin) -> None:
+        super().__init__(origin)
+        self._look = resolver(origin.mapping)
+        self._rows = RowWriter(self.build, repeats_restart=True)
+        self._stepped: bool | None = None
+        self._count = 0
+
+    def take(self, piece: Piece) -> None:
+        """Read one line."""
+        record = parse(piece.text)
+        if record is None:
+            cut = piece.text.lstrip().startswith("{")
+            text = "a line is not a whole JSON object (cut off while being written?)" if cut else "lines that are no JSON objects"
+            self.build.note("skipped", text, piece.no)
+            return
+        values = sort_out(flatten(_inner(record)), self._look)
+        self._stamp(record, values)
+        if _other(record, values):
+            if (name := _kind_of(record)) and name.startswith(("eval", "val", "test")):
+                self.build.event("evaluation", line=piece.no, at=values.at, step=values.step, text=name)
+            return
+        if values.known or (values.step is not None and values.step == self._rows.last):
+            self._row(values, piece.no)
+
+    def _row(self, values: Sorted, no: int) -> None:
+        step = values.step
+        if step is not None:
+            self._stepped = True
+        elif self._stepped:
+            self.build.note("skipped", "objects without a step number", no)
+            return
+        else:
+            self._count += 1
+            step = self._count
+            self.build.note("guessed", _COUNTED, no)
+        self._rows.write(step, values, no)
+
+    def _stamp(self, record: dict[str, Any], values: Sorted) -> None:
+        """A time stamp written as text."""
+        for key, raw in record.items():
+            if isinstance(raw, str) and key.lower().lstrip("_") in _STAMPS and (at := stamp(raw)) is not None:
+                values.at = at
+                self.build.zone_known = self.build.zone_known and stamp_has_zone(raw)
+                return
+
+    def runs(self) -> tuple[Run, ...]:
+        """The run so far: times whose role was open are settled from all rows."""
+        if self._rows.total is not None:
+            self.build.setting("total_steps", self._rows.total, "the rows' own total", replace=True)
+        return (clocks.settle(self.build.run(), modified=self.origin.modified),)
+
+
+def parse(text: str) -> dict[str, Any] | None:
+    """The object of a line (NaN and Infinity allowed), None when the line is none."""
+    start = text.find("{")
+    if start < 0 or text[:start].strip(" ,[\ufeff\x1e"):
+        return None
+    try:
+        found = json.loads(text[start:].strip().rstrip(","))
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _inner(record: dict[str, Any]) -> dict[str, Any]:
+    """The record without one wrapping level (`{"step": 3, "metrics": {..}}`)."""
+    flat = dict(record)
+    for key in ("metrics", "data", "logs", "log", "scalars", "stats", "values", "train"):
+        if isinstance(inner := flat.get(key), dict):
+            del flat[key]
+            flat.update({name: value for name, value in inner.items() if name not in flat})
+    return flat
+
+
+def _kind_of(record: dict[str, Any]) -> str:
+    for key in _KINDS:
+        if isinstance(raw := record.get(key), str):
+            return raw.lower()
+    return ""
+
+
+def _other(record: dict[str, Any], values: Sorted) -> bool:
+    """True for rows of an evaluation, a sample, a configuration."""
+    if any(_kind_of(record).startswith(name) for name in _NOT_TRAINING):
+        return True
+    names = [spell(key) for key in values.extra]
+    return set(values.columns) <= {"epoch"} and not values.phases and bool(names) and all(name.startswith("eval") for name in names)
+
+
+def recognises(head: Head) -> Confidence:
+    """LIKELY: objects with a step and metrics on nearly every line. MAYBE: metrics without a step."""
+    seen = metric = stepped = 0
+    first = ""
+    look = resolver(())
+    for text in head.lines[: 4 * _LOOK]:
+        seen += 1
+        record = parse(text)
+        if record is None:
+            continue
+        values = sort_out(flatten(_inner(record)), look)
+        strong = sum(column not in {"epoch", "acc"} for column in values.columns) + len(values.phases) + len(values.clocks)
+        if strong and (values.step is not None or strong >= 3):
+            metric += 1
+            stepped += values.step is not None
+            first = first or text
+        if metric >= _LOOK:
+            break
+    if not metric or metric < _SHARE * seen:
+        return NO
+    if stepped:
+        return Confidence(Sure.LIKELY if stepped >= 2 or len(head.lines) <= 3 else Sure.MAYBE, first[:100])
+    return Confidence(Sure.MAYBE, first[:100])
+
+
+JSONL: Final = Format(
+    name="jsonl",
+    title="JSON lines",
+    kind="lines",
+    recognises=recognises,
+    open=_JsonlReader,
+    reads="one object a line with any keys (nested ones too): step, times, lengths, rewards, phases by their names; several objects of a step are one row",
+    lacks="whatever the writer leaves out; times without a unit in their name are told apart by how they behave",
+    more='json.dumps({"step": step, "time": seconds, "len_mean": length, "reward": reward, "time/rollout": gen_s, "time/update": train_s})',
+)

@@ -1,0 +1,350 @@
+"""Hand-written training loops: one line a step in any syntax, or a block of lines, between prose, samples and bars.
+
+What counts as a metric line is decided in `keyvalue_lines`; this module joins the lines to steps.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from parsers import clocks, fields
+from parsers.base import NO, Confidence, Format, Head, Origin, Sure
+from parsers.build import RunBuilder
+from parsers.keyvalue_lines import Line, read_line
+from parsers.lines import LineReader
+from parsers.pairs import Mark
+from parsers.rows import RowWriter, Sorted, merge, resolver
+from parsers.tables import MarkdownTable
+from parsers.text import Piece, YearlessClock, stamp_has_zone
+from parsers.vllm import EngineLines
+from timeledger.run import Run
+
+_WORST: Final = 99
+#: A source of so few lines may be a run although it names no step.
+_SHORT: Final = 12
+_GUESSED: Final = "no step number in the log: rows are counted"
+
+
+class _KeyValueReader(LineReader):
+    """Reads lines one by one; what a later line may still revise is settled in `runs` from all rows."""
+
+    format_name = "keyvalue"
+
+    def __init__(self, origin: Origin) -> None:
+        super().__init__(origin)
+        self._look = resolver(origin.mapping)
+        self._clock = YearlessClock(origin.modified)
+        self._engine = EngineLines(self.build)
+        self._table = MarkdownTable()
+        self._restart()
+
+    def _restart(self) -> None:
+        self._rows = RowWriter(self.build)
+        self._family = _WORST
+        self._mark: int | None = None
+        self._mark_rank = _WORST
+        self._open = False
+        self._waiting: Sorted | None = None
+        self._waiting_line = 0
+        self._before: set[str] = set()
+        self._counted = False
+        self._evaluated: tuple[int | None, str] | None = None
+        self._epochs = _Epochs()
+
+    def take(self, piece: Piece) -> None:
+        """Read one piece."""
+        if self._engine.take(piece.text, piece.no, self._clock):
+            self._open = False
+            return
+        if "|" in piece.text and (cells := self._table.take(piece.text)) is not None:
+            self._take_row(cells, piece.no)
+            return
+        line = read_line(piece.text, self._look)
+        if line is None:
+            self._prose(piece.text, piece.no)
+            return
+        if line.at is not None and not stamp_has_zone(piece.text):
+            self.build.zone_known = False
+        self._use(line, piece.no)
+
+    # --- lines ---------------------------------------------------------------------------------------------------
+
+    def _use(self, line: Line, no: int) -> None:
+        if line.bar is not None and line.bar.total is not None:
+            self._progress(line, no)
+        if line.kind == "eval":
+            self._evaluation(line, no)
+        elif line.kind == "mark":
+            self._head(line)
+        elif line.kind == "row":
+            self._row(line, no)
+        else:
+            self._metrics(line, no)
+
+    def _row(self, line: Line, no: int) -> None:
+        mark = line.mark or Mark(int(line.values.columns.get("epoch", 0)), None, 9, "epoch")
+        if mark.rank >= 8 and self._family < 8:
+            line.sub, line.values.step = True, None  # `0: kl=..` within a loop that names its steps
+            self._metrics(line, no)
+            return
+        if mark.rank < self._family:
+            self._better(mark)
+        elif mark.rank > self._family:
+            return
+        step = self._epochs.step(mark)
+        if mark.epoch is not None:
+            line.values.put("epoch", float(mark.epoch[0]), 9)
+        if mark.total is None and line.bar is not None and line.bar.n == mark.step:
+            mark.total = line.bar.total
+        if mark.total is not None:
+            line.values.total = self._epochs.total(mark)
+        if line.bar is not None and mark.word == "bar":
+            self._from_bar(line)
+        self._write(step, line, no, first=True)
+        self._open = True
+
+    def _better(self, mark: Mark) -> None:
+        """A better step mark than any before: rows under worse ones were parts of steps."""
+        if self._rows.rows and self._family < _WORST:
+            self.build = RunBuilder(self.origin, self.format_name, self.framework)
+            self._engine.build = self.build
+            self._restart()
+        self._family = mark.rank
+
+    def _write(self, step: int, line: Line, no: int, *, first: bool = False) -> None:
+        values = line.values
+        if first and self._waiting is not None and not line.sub:
+            merge(values, self._waiting)
+            self._waiting = None
+        if line.clock is not None and line.at is None:
+            values.extra.setdefault(clocks.DAY_CLOCK, _of_day(line.clock))
+        self._rows.write(step, values, no, line.at, sub=line.sub)
+        self._mark, self._mark_rank = step, min(self._mark_rank, self._family)
+
+    def _from_bar(self, line: Line) -> None:
+        bar = line.bar
+        assert bar is not None
+        line.values.put("elapsed_s", bar.elapsed_s, 5)
+        if bar.rate_s is not None:
+            line.values.clocks.setdefault(clocks.BAR_RATE, bar.rate_s)
+
+    def _progress(self, line: Line, no: int) -> None:
+        bar = line.bar
+        assert bar is not None
+        assert bar.total is not None
+        if self._epochs.total_of_bar is None or bar.total == self._epochs.total_of_bar:
+            self._epochs.total_of_bar = bar.total
+        self.build.progress(bar.n, total=bar.total, elapsed_s=bar.elapsed_s, remaining_s=bar.remaining_s, line=no)
+
+    def _head(self, line: Line) -> None:
+        """A step's head (`Iter 25:`), or a bar: what follows without a step is this step's, where that is plausible."""
+        mark = line.mark
+        if mark is None and line.bar is not None and line.bar.total is not None:
+            mark = Mark(line.bar.n, line.bar.total, 6, "bar")
+        if mark is None or mark.rank > min(self._family, self._mark_rank):
+            return
+        last = self._rows.last
+        near = last is None or mark.step == last or (self._rows.gap or 1) == mark.step - last or line.bar is not None
+        if near and (line.pure or last is not None or line.bar is not None):
+            self._mark, self._mark_rank, self._open = mark.step, mark.rank, line.bar is None
+            if mark.total is not None and line.bar is None:
+                self._rows.total = max(mark.total, self._rows.total or 0)
+
+    def _metrics(self, line: Line, no: int) -> None:
+        """Metrics without a step: of the open block's step, of the step to come, or counted."""
+        values = line.values
+        certain = _certain(values)
+        if not (self._open or line.known >= 3 or certain):
+            return
+        _generation(values)
+        names = {*values.columns, *values.clocks, *values.phases}
+        if self._mark is None or (not self._open and names & self._before):
+            self._wait(line, names, no)
+        elif not self._rows.has(self._mark, names) or line.sub or self._open:
+            self._write(self._mark, line, no)
+        else:
+            self._wait(line, names, no)
+
+    def _wait(self, line: Line, names: set[str], no: int) -> None:
+        if not self._rows.rows:
+            self._before |= names
+        if self._waiting is None:
+            self._waiting, self._waiting_line = line.values, no
+            return
+        again = {*self._waiting.columns, *self._waiting.clocks} & {*line.values.columns, *line.values.clocks}
+        if len(again) >= 2 and (self._mark is None or self._counted):
+            self._count(self._waiting_line)
+            self._waiting, self._waiting_line = line.values, no
+        elif again:
+            merge(line.values, self._waiting)
+            self._waiting = line.values
+        else:
+            merge(self._waiting, line.values)
+
+    def _count(self, no: int) -> None:
+        """Rows without any step number are counted."""
+        if self._waiting is None:
+            return
+        self._counted = True
+        self._rows.write((self._rows.last or 0) + 1, self._waiting, no)
+        self.build.note("guessed", _GUESSED, no)
+        self._waiting = None
+
+    def _prose(self, text: str, no: int) -> None:
+        """Any other line: it ends a block; in front of the first row it may be a setting."""
+        if not text.strip(" \t-=*#_~|─═╰╭╮╯│") or text.rstrip().endswith(":"):
+            return
+        self._open = False
+        if not self._rows.rows:
+            self._setting(text, no)
+
+    def _setting(self, text: str, no: int) -> None:
+        key, sep, raw = text.strip(" -*│|").partition(":" if ":" in text else "=")
+        name = fields.setting(key.rsplit("|", 1)[-1].strip()) if sep and len(key) < 80 else None
+        value = fields.setting_value(name, raw.strip(" ,'\"")) if name is not None else None
+        if name is not None and value is not None:
+            self.build.setting(name, value, f"line {no}: {text.strip()[:80]}")
+
+    def _evaluation(self, line: Line, no: int) -> None:
+        took = next(iter(line.values.clocks.values()), None)
+        step = line.mark.step if line.mark else None
+        told = (step, line.text.strip())
+        if told == self._evaluated:
+            return
+        self._evaluated = told
+        self.build.event("evaluation", line=no, at=line.at, step=step, seconds=took, text=line.text.strip())
+
+    def _take_row(self, cells: Sorted, no: int) -> None:
+        if cells.step is not None and cells.known >= 1:
+            self._better(Mark(cells.step, None, 0)) if self._family else None
+            self._rows.write(cells.step, cells, no)
+            self._mark, self._mark_rank, self._open = cells.step, 0, False
+
+    # --- the end -------------------------------------------------------------------------------------------------
+
+    def runs(self) -> tuple[Run, ...]:
+        """The run so far: times whose role was open are settled from all rows."""
+        build, rows = self.build, self._rows
+        if self._waiting is not None and (self._counted or not rows.rows):
+            build = self.build.fork()
+            rows = RowWriter(build)
+            rows.write((self._rows.last or 0) + 1 if self._mark is None else self._mark, self._waiting, self._waiting_line)
+            build.note("guessed", _GUESSED, self._waiting_line)
+        total = self._epochs.whole(self._rows.total, self._rows.rows)
+        if total is not None:
+            build.setting("total_steps", total, "the step count's own total", replace=True)
+        if self._epochs.planned is not None:
+            build.setting("epochs", self._epochs.planned, "epoch e/E", replace=True)
+        return (clocks.settle(build.run(), modified=self.origin.modified),)
+
+
+class _Epochs:
+    """Turns counters that begin anew in each epoch into one count. Whether they do shows when the second epoch begins."""
+
+    def __init__(self) -> None:
+        self.planned: int | None = None
+        self.total_of_bar: int | None = None
+        self._epoch: int | None = None
+        self._last = -1
+        self._offset = 0
+        self._inside = False
+        self._anew = False
+
+    def step(self, mark: Mark) -> int:
+        """The step of a mark, counted over all epochs."""
+        if mark.epoch is None:
+            self._last = mark.step
+            return mark.step + self._offset
+        epoch, planned = mark.epoch
+        self.planned = planned or self.planned
+        self._inside = self._inside or mark.inside_epoch
+        if self._epoch is not None and epoch > self._epoch and mark.step <= self._last:
+            self._anew = True
+            passed = mark.total * (epoch - self._epoch) if mark.total else self._last + (mark.step == 0)
+            self._offset += passed
+        elif self._epoch is None and epoch > 1 and mark.inside_epoch and mark.total and (planned or 0) > 1:
+            self._anew, self._offset = True, mark.total * (epoch - 1)
+        elif self._epoch is not None and epoch < self._epoch:
+            self._offset = 0
+        self._epoch, self._last = epoch, mark.step
+        return mark.step + self._offset
+
+    def total(self, mark: Mark) -> int | None:
+        """The planned steps that a mark names (of one epoch, where the count begins anew)."""
+        return mark.total + self._offset if mark.total is not None else None
+
+    def whole(self, total: int | None, rows: int) -> int | None:
+        """The planned steps of the run: over all epochs, once that is known to be meant."""
+        if total is None:
+            return None
+        per_epoch = total - self._offset if self._anew else total
+        if self.planned is None or self.planned <= 1 or rows < 2 or not (self._anew or self._inside):
+            return total
+        return per_epoch * self.planned
+
+
+def _of_day(clock: str) -> float:
+    hours, minutes, seconds = clock.split(":")
+    return int(hours) * 3600.0 + int(minutes) * 60.0 + float(seconds)
+
+
+def _certain(values: Sorted) -> bool:
+    """True when even a lone value can only be a step's: a share of truncated answers, an explicit mean, a named phase."""
+    if any(column in _OWN for column in values.columns) or "reward" in values.lists:
+        return True
+    if any("mean" in fields.spell(key) for column, key in values.keys.items() if column in {"reward", "len_mean", "entropy", "loss", "acc"}):
+        return True
+    return bool(values.phases) and (len(values.phases) > 1 or any(len(key) > 5 for key in values.phases))
+
+
+_OWN: Final = frozenset({"truncated", "zero_std", "clipfrac", "kl", "adv_mean", "adv_std", "len_max", "grad_norm"})
+
+
+def _generation(values: Sorted) -> None:
+    """A time beside a list of rewards, without a step, is what the generating process took for them."""
+    if "reward" in values.lists and len(values.clocks) == 1 and not values.phases:
+        name, seconds = values.clocks.popitem()
+        values.phases[name.rsplit(":", 1)[-1]] = ("rollout", seconds)
+
+
+def recognises(head: Head) -> Confidence:
+    """LIKELY: two rows of one shape and different steps. MAYBE: one row, or a short source with metrics and no step."""
+    if not head.lines:
+        return NO
+    look = resolver(())
+    shapes: dict[frozenset[str], int] = {}
+    first, orphan = "", ""
+    table = MarkdownTable()
+    for text in head.lines:
+        line = read_line(text, look)
+        values, step = (line.values, line.mark.step if line.mark else None) if line is not None else (None, None)
+        if line is None and "|" in text and (cells := table.take(text)) is not None:
+            values, step = cells, cells.step
+        elif line is None or line.kind != "row" or line.sub:
+            if line is not None and line.kind in {"row", "metrics"} and (line.known >= 2 or _certain(line.values)):
+                orphan = orphan or text
+            continue
+        if values is None or not (values.known or values.extra) or step is None:
+            continue
+        first = first or text
+        shape = frozenset((*values.columns, *values.clocks, *values.phases, *values.extra))
+        if shapes.setdefault(shape, step) != step:
+            return Confidence(Sure.LIKELY, text.strip()[:100])
+    if shapes:
+        return Confidence(Sure.MAYBE, first.strip()[:100])
+    if orphan and head.whole and len(head.lines) <= _SHORT:
+        return Confidence(Sure.MAYBE, orphan.strip()[:100])
+    return NO
+
+
+KEYVALUE: Final = Format(
+    name="keyvalue",
+    title="Hand-written loop",
+    kind="lines",
+    recognises=recognises,
+    open=_KeyValueReader,
+    reads="one line or block a step in any syntax: `step 3 | len 152 | reward 0.53 | time 33.1s`, `[step 3/200] loss=0.1 dt=12s`, "
+    "dicts, progress bars with metrics, markdown tables; English and Chinese names; phases with a unit (`rollout=12.0s`)",
+    lacks="whatever is not printed; without any time the progress bar's clock or the logger's time stamps are used",
+    more='print(f"step {step}/{total} | len {length:.0f} | reward {reward:.3f} | rollout {gen:.1f}s | update {train:.1f}s | time {dt:.1f}s")',
+)

@@ -1,0 +1,212 @@
+"""Is this line a metric line of a hand-written loop, and what does it say? Prose, samples and configurations are not."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, Literal
+
+from parsers.fields import spell
+from parsers.pairs import Mark, Scan, scan
+from parsers.rows import Pair, Resolver, Sorted, sort_out
+from parsers.text import Bar, bars, stamp, strip_actor
+from parsers.values import Value
+
+_LONGEST: Final = 20_000
+#: Below this share of words outside of keys a line is a metric line and not prose.
+_PROSE: Final = 0.4
+
+_PREFIX: Final = re.compile(
+    r"\s*(?:"
+    r"\[?\d{4}[-/.]?\d{2}[-/.]?\d{2}[T _-]\d{2}:\d{2}:\d{2}(?:[.,]\d+)?(?:\s?(?:Z|UTC|[+-]\d{2}:?\d{2})\b)?\]?"
+    r"|\[?\d{2}[-/]\d{2} \d{2}:\d{2}:\d{2}(?:[.,]\d+)?\]?"
+    r"|\[?(?P<clock>[012]?\d:[0-5]\d:[0-5]\d)(?:[.,]\d+)?\]?(?=\s|\])"
+    r"|\[?(?:DEBUG|INFO|SUCCESS|WARNING|WARN|NOTICE|TRACE|METRICS?)\b\]?(?::[\w.]+:)?"
+    r"|\[(?:INFO|DEBUG|WARNING)\|[^\]]{1,80}\]"
+    r"|[\w./\-]+\.(?:py|go|cc?|rs|jl|ts|js):\d+(?=\s*[\]:|-])"
+    r"|\[[\w./\-]+\.py(?::\d+| ?\(\d+\))?(?::\w+)?\]"
+    r"|\[(?:rank ?\d+|Rank ?\d+|PID \d+|[A-Z_]+ \d+ / \d+|pid[ :=]\d+|MainThread|MainProcess|cuda:\d)\]"
+    r"|(?:root|__main__|[\w.]*(?:logger|train|trainer|training|grpo|main)[\w.]*)(?=\s*(?:\||:? - |: ))"
+    r"|[-|:>]+(?=\s)"
+    r")"
+)  # fmt: skip
+_NOISE: Final = re.compile(
+    r"Dropping entry|Loading (?:checkpoint|safetensors|pt)|Capturing|Processed prompts|Generating rollouts|^\s*\[DEBUG\]"
+    r"|Cumul\.|Summary|\w=\S+ [<>]=? |time \(ms\)|Traceback|^\s*(?:import|from|def|class|return|for|if|print|assert|raise|self\.)\b[^|]*[:(=]"
+    r"|\blast checkpoint\b| --[a-z][\w-]+[ =].* --[a-z]|^\s*(?:>>>|\$|#!|//|/\*)",
+)
+_FINAL: Final = re.compile(
+    r"^\W*(?:final|best|finished|training (?:finished|complete|done|took)|completed?|summary|resum\w+|load\w*|sav\w+|restor\w+"
+    r"|baseline|before training|after training|overall|total training|mean over|averag\w+ over|results?\b)", re.IGNORECASE
+)
+_EVAL: Final = re.compile(
+    r"^\W*(?:(?:step|iter)\W*\d+\W+)?(?:eval\w*|validation|validate|val|test(?:ing)?|评估|验证|测试)\b", re.IGNORECASE
+)
+_EPOCH_SUMMARY: Final = re.compile(r"平均指标|(?:mean|avg|average|summary|finished|done|complete|end|took|统计)\b", re.IGNORECASE)
+_SAMPLE: Final = re.compile(
+    r"\b(?:sample|completion|prompt|question|answer|response|gen|rollout|trajectory|candidate|example|group)\s*(?:[\[#]\s*\d+|\s\d+\s*[:/\]]|\s*[:=]\s*['\"\w<])"
+    r"|\b[KkiG]=\d+,|\bq='|问题\s*[:：]|答案\s*[:：]|模型输出", re.IGNORECASE
+)
+_WORTH: Final = re.compile(r"\d")
+_HEAD_ONLY: Final = re.compile(r"^\W*(?:\w+\W+){0,3}$")
+_WEAK: Final = frozenset({"ratio", "acc", "epoch", "sequences", "prompts", "prompt_len"})
+#: Keys without a column that only a training loop prints.
+_TELLING: Final = frozenset({"return", "returns", "tok/seconds", "tok_per_seconds", "throughput"})
+_BAR_NOISE: Final = re.compile(
+    r"map|filter|tokeniz|load|captur|processed|generat|download|fetch|eval|valid|warm|shard|upload|convert|sav|preproc|roll|sampl|"
+    r"test|compil|prefill|decod|examples|files", re.IGNORECASE
+)
+_TAKEN: Final = re.compile(r"\btime (?:taken|spent)\b|\btook\b", re.IGNORECASE)
+
+Kind = Literal["row", "metrics", "mark", "eval", "noise"]
+
+
+@dataclass(slots=True)
+class Line:
+    """A line that says something. row: metrics of a marked step. metrics: metrics without a step. mark: a step's head."""
+
+    kind: Kind
+    values: Sorted = field(default_factory=Sorted)
+    mark: Mark | None = None
+    bar: Bar | None = None
+    sub: bool = False
+    at: datetime | None = None
+    clock: str | None = None
+    strong: int = 0
+    pure: bool = False
+    known: int = 0
+    text: str = ""
+
+
+def strip_prefix(text: str) -> tuple[str, str, str | None]:
+    """(prefix, rest, time of day): what loggers put before a message, as often as they do."""
+    at, clock = 0, None
+    while (match := _PREFIX.match(text, at)) and match.end() > at:
+        clock = match["clock"] or clock
+        at = match.end()
+    return text[:at], text[at:], clock
+
+
+def read_line(piece: str, look: Resolver) -> Line | None:
+    """What a piece of text says, None when it is nothing for a run."""
+    if len(piece) > _LONGEST or _WORTH.search(piece) is None:
+        return None
+    prefix, text, clock = strip_prefix(strip_actor(piece).text)
+    if not text.strip() or _NOISE.search(text):
+        return None
+    line = _read(text, look)
+    if line is not None:
+        line.at, line.clock, line.text = stamp(prefix) if prefix else None, clock, text
+    return line
+
+
+def _read(text: str, look: Resolver) -> Line | None:
+    bar, rest = _training_bar(text)
+    if bar is None and rest is None:
+        return None
+    text = rest if rest is not None else text
+    found = scan(text)
+    values = sort_out(_with_bare(found), look)
+    values.parents.update({key: parent for key, parent in found.parents.items() if parent in values.phases and key in values.phases})
+    if look("step", "").kind == "step" and values.step is not None and (found.mark is None or values.step_rank < found.mark.rank):
+        found.mark = Mark(values.step, values.total, values.step_rank)
+    line = Line("noise", values, found.mark, bar, found.sub)
+    line.known = values.known
+    line.strong = sum(column not in _WEAK for column in values.columns) + len(values.phases) + _sure_clocks(found)
+    telling = sum(spell(key) in _TELLING for key in values.extra)
+    line.pure = found.words == 0
+    if bar is not None and line.known:
+        _bar_row(line, bar)
+        return line
+    if bar is not None:
+        line.kind = "mark"
+        return line
+    if _EVAL.match(text) or _only_eval(values, found):
+        line.kind = "eval"
+        return line if found.mark is not None else None
+    if _FINAL.match(text) or (found.head == "epoch" and _EPOCH_SUMMARY.search(text)):
+        return None
+    share = found.words / max(1, found.words + found.key_words + len(found.pairs))
+    line.kind = _kind_of(line, found, share, telling)
+    if line.kind in {"row", "metrics"} and not found.has_dict and _SAMPLE.search(text) and not (line.mark and line.known >= 3):
+        return None
+    return line if line.kind != "noise" else None
+
+
+def _kind_of(line: Line, found: Scan, share: float, telling: int) -> Kind:
+    """Row, metrics without a step, head of a step, or noise: by marks, known keys and the share of other words."""
+    mark = found.mark
+    if mark is not None and mark.rank >= 8:  # a bare number in front
+        if line.known >= 2 and line.strong >= 2 and found.words == 0:
+            return "row"
+        line.mark = mark = None
+    if mark is not None and line.known + telling >= 2 and share < _PROSE and (line.strong + telling or (found.piped and not mark.colon)):
+        return "row"
+    if mark is not None and line.known + telling == 1 and found.words == 0 and (line.strong or telling or found.piped):
+        return "row"
+    if mark is not None and not line.known and found.words <= 5 and not found.sub and not found.pairs:
+        return "mark"
+    if mark is None and found.head == "epoch" and line.known >= 3 and share < _PROSE:
+        return "row"
+    if mark is None and line.known and share < _PROSE and (found.words == 0 or line.known >= 3 or found.has_dict or line.values.phases):
+        return "metrics"
+    return "noise"
+
+
+def _sure_clocks(found: Scan) -> int:
+    """Times written with their unit (`33.1s`) are as telling as a reward; `time = 15` may be a sum in a worked answer."""
+    return sum(1 for pair in found.pairs if pair.value.unit in {"s", "ms"} and pair.value.glued)
+
+
+def _only_eval(values: Sorted, found: Scan) -> bool:
+    """Every metric of the line is an evaluation's (`step:0 - val/...`)."""
+    names = [key for key in values.extra if key != "remaining_s"]
+    return not values.known and bool(names) and all(spell(key).startswith(("eval", "val")) for key in names)
+
+
+def _with_bare(found: Scan) -> list[Pair]:
+    """The pairs, with the times that stand without a key: `| 33.1s |` a step's, a last `| 628s` more likely the run's."""
+    pairs = list(found.pairs)
+    for value, last in found.bare:
+        if value.unit in {"s/step", "s/it", "s/iter", "sec/step", "ms/step", "秒/步"}:
+            pairs.append(Pair("s/step", value))
+        elif value.unit and value.unit not in {"%"} and _is_time(value) and found.mark is not None and found.mark.rank < 8:
+            whole = last and value.glued and not value.decimals
+            pairs.append(Pair("elapsed" if whole else "time", value))
+    return pairs
+
+
+def _is_time(value: Value) -> bool:
+    return value.unit in {"s", "ms", "sec", "seconds", "m", "min", "h", "秒"}
+
+
+# --- progress bars -----------------------------------------------------------------------------------------------
+
+_DESC_WORD: Final = re.compile(r"train|epoch|step|grpo|ppo|rl\b|iter|loss|reward|optim|policy", re.IGNORECASE)
+
+
+def _training_bar(text: str) -> tuple[Bar | None, str | None]:
+    """The last progress bar of the text and the text around it; (None, None) when the bar is another program's."""
+    if "it" not in text or "[" not in text or ("<" not in text and "it [" not in text):
+        return None, text
+    found = list(bars(text))
+    if not found:
+        return None, text
+    bar = found[-1]
+    around = f"{bar.desc} | {bar.post} | {text[bar.end :]}"
+    telling = _DESC_WORD.search(bar.desc) is not None or bar.post != "" or not bar.desc
+    if bar.unit.strip() not in {"it/s", "s/it", "?it/s", "", "step/s", "s/step", "steps/s"} or not telling:
+        return None, None
+    if _BAR_NOISE.search(bar.desc) and not _DESC_WORD.search(bar.desc):
+        return None, None
+    return bar, around
+
+
+def _bar_row(line: Line, bar: Bar) -> None:
+    """A bar with metrics in its description or behind its rate is a row of the step it stands at."""
+    line.kind = "row"
+    if line.mark is None or line.mark.rank > 2:
+        epoch = (int(line.values.columns["epoch"]), None) if "epoch" in line.values.columns else None
+        of = re.search(r"epoch\W*(\d+)\s*/\s*(\d+)", bar.desc, re.IGNORECASE)
+        line.mark = Mark(bar.n, bar.total, 6, "bar", (int(of[1]), int(of[2])) if of else epoch, epoch is not None or of is not None)

@@ -1,0 +1,146 @@
+"""Runs that are still being written: every poll gives what reading everything anew would give, at the price of what is new."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from parsers.base import Format
+from parsers.discover import as_roots, merged, names_of, nothing_found, recognise, units_of
+from parsers.follow import Follower
+from parsers.group import Cluster, Grouper
+from parsers.source import origin_of
+from parsers.walk import Walk, walk
+from timeledger.errors import UnreadableSource
+from timeledger.run import Note, Run
+
+#: A folder that changed this shortly before it was looked into may change again within one tick of the file clock.
+_TICK_NS: Final = 2_000_000_000
+
+
+class Live:
+    """Follows files and folders. `poll` may be called from any thread, as often as wanted.
+
+    A tick costs one `stat` for each followed file and known folder, the reading of the bytes that were added, and the
+    merging of the runs that they belong to. Folders are walked again only when one of them changed or a file that was
+    no log yet grew. A file that cannot be read is noted on the runs beside it; the others go on.
+    """
+
+    def __init__(
+        self,
+        paths: Path | str | Iterable[Path | str],
+        mapping: tuple[tuple[str, str], ...] = (),
+        format: Format | None = None,
+    ) -> None:
+        self.roots = as_roots(paths)
+        #: True when the last poll found anything new; when that was (UTC).
+        self.changed = False
+        self.updated_at: datetime | None = None
+        #: Bytes that the last poll read.
+        self.bytes_read = 0
+        self._mapping = mapping
+        self._format = format
+        self._lock = threading.Lock()
+        self._followers: dict[Path, Follower] = {}
+        self._walk = Walk()
+        self._walked_at = 0
+        self._undecided: dict[Path, tuple[int, int]] = {}
+        self._grouper = Grouper()
+        self._units: dict[Path, tuple[tuple[Run, ...], tuple[Run, ...]]] = {}
+        self._merged: dict[tuple[int, ...], tuple[Cluster, str, Run]] = {}
+        self._runs: tuple[Run, ...] = ()
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What was not looked at, and files that cannot be read now."""
+        errors = [Note("skipped", 0, each.error, 1, str(path)) for path, each in self._followers.items() if each.error]
+        return (*self._walk.notes, *errors)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files being followed."""
+        return tuple(self._followers)
+
+    def poll(self) -> tuple[Run, ...]:
+        """The runs as of now, by the place of their files; () while there is no log yet. Read errors become notes."""
+        with self._lock:
+            changed = self._find()
+            self.bytes_read = 0
+            for follower in self._followers.values():
+                changed = follower.poll() or changed
+                self.bytes_read += follower.bytes_read
+            self.changed = changed or self.updated_at is None
+            if self.changed:
+                self._runs = self._assemble()
+                self.updated_at = datetime.now(UTC)
+            return self._runs
+
+    def nothing(self) -> UnreadableSource:
+        """The error for folders in which no log was found."""
+        return nothing_found(self.roots, self._walk)
+
+    # --- which files ---------------------------------------------------------------------------------------
+
+    def _find(self) -> bool:
+        if not self._must_walk():
+            return False
+        self._walked_at = time.time_ns()
+        self._walk = walk(self.roots)
+        if self._format is not None:
+            wanted = [each.path for each in self._walk.files]
+        else:
+            wanted = [each.found.path for each in recognise(self._walk)]
+        gone = [path for path in self._followers if path not in wanted]
+        new = [path for path in wanted if path not in self._followers]
+        for path in gone:
+            del self._followers[path]
+        for path in new:
+            self._followers[path] = Follower(path, self._mapping, self._format)
+        self._followers = dict(sorted(self._followers.items(), key=lambda item: str(item[0])))
+        followed = self._followers.keys()
+        self._undecided = {each.path: (each.size, each.mtime_ns) for each in self._walk.files if each.path not in followed}
+        return bool(gone or new)
+
+    def _must_walk(self) -> bool:
+        if not self._walked_at:
+            return True
+        for folder, changed in self._walk.folders.items():
+            try:
+                now = folder.stat().st_mtime_ns
+            except OSError:
+                return True
+            if now != changed or now > self._walked_at - _TICK_NS:
+                return True
+        for path, seen in self._undecided.items():
+            try:
+                at = path.stat()
+            except OSError:
+                return True
+            if (at.st_size, at.st_mtime_ns) != seen:
+                return True
+        return False
+
+    # --- which runs ----------------------------------------------------------------------------------------
+
+    def _assemble(self) -> tuple[Run, ...]:
+        units = []
+        for path, follower in self._followers.items():
+            units += self._units_of(path, follower)
+        clusters = self._grouper.group(units)
+        names = names_of(clusters)
+        kept: dict[tuple[int, ...], tuple[Cluster, str, Run]] = {}
+        runs: list[Run] = []
+        for cluster, name in zip(clusters, names, strict=True):
+            key = tuple(id(unit.run) for unit in cluster.units)
+            known = self._merged.get(key)
+            if known is None or known[1] != name or known[0].notes != cluster.notes:
+                known = (cluster, name, merged([cluster], [name])[0])
+            kept[key] = known
+            runs.append(self._with_errors(known[2], cluster))
+        self._merged = kept
+        return tuple(runs)

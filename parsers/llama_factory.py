@@ -1,0 +1,106 @@
+"""LLaMA-Factory's `trainer_log.jsonl`: step, planned steps and the time since the start, in whole seconds.
+
+(src/llamafactory/train/callbacks.py) `accuracy` is the share of preference pairs ranked right (DPO); `throughput` is a mean
+since the start. `elapsed_time` counts the session: a resumed run starts over near 0, which opens a segment.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from parsers.base import NO, Confidence, Format, Head, Origin, Sure
+from parsers.lines import LineReader
+from parsers.swift import metrics_of
+from parsers.text import Piece
+from parsers.trl_dict import Metrics
+from parsers.trl_rows import Record, RowWriter, gaps
+from timeledger import units
+
+_PROGRESS: Final = {"current_steps", "total_steps", "percentage", "elapsed_time", "remaining_time"}
+_RENAMED: Final = {"accuracy": "rewards/accuracies"}
+
+
+class LlamaFactoryReader(LineReader):
+    """Reads trainer_log.jsonl line by line."""
+
+    format_name = "llama_factory"
+    framework = "LLaMA-Factory"
+
+    def __init__(self, origin: Origin) -> None:
+        super().__init__(origin)
+        self._writer = RowWriter(self.build)
+        self._seen: list[int] = []
+        self._elapsed = 0.0
+
+    def take(self, piece: Piece) -> None:
+        """Read one JSON line."""
+        try:
+            row = json.loads(piece.text)
+        except (ValueError, RecursionError):
+            self.build.note("skipped", "a line that is not JSON", piece.no)
+            return
+        step = row.get("current_steps") if isinstance(row, dict) else None
+        if not isinstance(step, int) or isinstance(step, bool) or step < 0:
+            self.build.note("skipped", "a row without current_steps", piece.no)
+            return
+        self._row(row, step, piece.no)
+
+    def _row(self, row: dict[str, Any], step: int, line: int) -> None:
+        elapsed = units.seconds(str(row.get("elapsed_time", "")))
+        total = row.get("total_steps")
+        total = total if isinstance(total, int) and not isinstance(total, bool) and total > 0 else None
+        if self._seen and (step < self._seen[-1] or (elapsed is not None and elapsed < self._elapsed)):
+            self._restart(step, line)
+        self._metrics(metrics_of(row), step, elapsed, line)
+        self.build.setting("total_steps", total, "total_steps")
+        if elapsed is not None:
+            self.build.progress(step, total=total, elapsed_s=elapsed, line=line)
+            self._elapsed = elapsed
+        if total is not None and step >= total:
+            self.build.ended = "finished"
+
+    def _metrics(self, metrics: Metrics, step: int, elapsed: float | None, line: int) -> None:
+        own = {_RENAMED.get(key, key): value for key, value in metrics.numbers.items() if key not in _PROGRESS}
+        record = Metrics(own, {}, metrics.rounded, 0, 0)
+        if any(key.startswith("eval_") for key in own) and "loss" not in own:
+            self._writer.evaluation(Record("eval", record, line), step)
+        elif "predict_loss" not in own and step > 0 and not (self._seen and step == self._seen[-1]):
+            # the last row holds no loss; it is a repeat, or the only one that says when the last steps were done
+            spans = dict(gaps(step, self._seen))
+            self._writer.train(Record("train", record, line), step, spans.pop(step, None), elapsed)
+            for other, span in spans.items():
+                self.build.row(other, {"span": span})
+
+    def _restart(self, step: int, line: int) -> None:
+        if self.build.ended == "finished":
+            self.next_run()
+            self._writer = RowWriter(self.build)
+        else:
+            self.build.new_segment()
+            self.build.event("resume", line=line, step=step)
+        self._seen.clear()
+        self._elapsed = 0.0
+
+
+def recognises(head: Head) -> Confidence:
+    """JSON lines with LLaMA-Factory's step and time keys."""
+    for line in head.lines[:20]:
+        text = line.lstrip()
+        if not text.startswith("{"):
+            return NO
+        if '"current_steps"' in text and ('"elapsed_time"' in text or '"total_steps"' in text):
+            return Confidence(Sure.CERTAIN, text[:100])
+    return NO
+
+
+FORMAT = Format(
+    name="llama_factory",
+    title="LLaMA-Factory trainer_log.jsonl",
+    kind="lines",
+    recognises=recognises,
+    open=LlamaFactoryReader,
+    reads="step, total steps, elapsed time, loss, learning rate, reward, preference accuracy",
+    lacks="answer lengths, phases, times finer than a second",
+    more="set logging_steps: 1 and report_to: tensorboard",
+)

@@ -1,0 +1,276 @@
+"""From named values to rows: which key of a line wins a column, and how lines make up steps and sessions.
+
+`sort_out` sorts one line's pairs by meaning; `RowWriter` puts sorted lines into a `RunBuilder`: a step may come on
+several lines, a line may be printed twice, a step that goes back is a restart, a counter may begin anew each epoch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final
+
+from parsers import clocks
+from parsers.build import RunBuilder
+from parsers.fields import Meaning, resolve, spell
+from parsers.values import Value
+from timeledger import schema
+from timeledger.errors import BadOption
+
+Resolver = Callable[[str, str], Meaning]
+#: Lists are averaged for these columns only: a list under another key may be a range, a shape, a histogram.
+_LISTABLE: Final = frozenset({"reward", "truncated", "len_mean", "acc"})
+#: Units that stay with the name of a metric that has no column (its number is not converted).
+_SHOWN: Final = frozenset({"w", "words", "chars", "%", "MB", "GB", "MiB", "GiB"})
+_EARLIEST: Final = 1e9  # epoch seconds of 2001: a smaller number under `time` is not a moment
+_RECENT: Final = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A key and its value, as they stand on the line."""
+
+    key: str
+    value: Value
+
+
+@dataclass(slots=True)
+class Sorted:
+    """What one line says, in canonical units. `ranks` says how good the key of each column was (lower is better)."""
+
+    step: int | None = None
+    step_rank: int = 99
+    total: int | None = None
+    columns: dict[str, float] = field(default_factory=dict)
+    ranks: dict[str, int] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
+    phases: dict[str, tuple[str, float]] = field(default_factory=dict)
+    parents: dict[str, str] = field(default_factory=dict)
+    clocks: dict[str, float] = field(default_factory=dict)
+    extra: dict[str, float] = field(default_factory=dict)
+    counts: list[tuple[Meaning, float]] = field(default_factory=list)
+    lists: set[str] = field(default_factory=set)
+    at: datetime | None = None
+
+    @property
+    def known(self) -> int:
+        """How many keys resolved to something."""
+        return len(self.columns) + len(self.phases) + len(self.clocks)
+
+    def put(self, column: str, value: float, rank: int, key: str = "") -> None:
+        """Give a column a value unless a better key has given one; the loser stays in `extra` under its own name."""
+        if rank < self.ranks.get(column, 99):
+            if column in self.columns and (loser := self.keys.get(column)):
+                self.extra.setdefault(loser, self.columns[column])
+            self.columns[column], self.ranks[column], self.keys[column] = value, rank, key
+        elif key and key != self.keys.get(column):
+            self.extra.setdefault(key, value)
+
+
+def resolver(mapping: tuple[tuple[str, str], ...]) -> Resolver:
+    """`fields.resolve`, with a person's own renames (`--map "my_len=len_mean"`) before it.
+
+    Raises:
+        BadOption: a rename names no column, phase or `step`.
+    """
+    own: dict[str, Meaning] = {}
+    for key, name in mapping:
+        own[key] = own[spell(key)] = _mapped(key, name)
+    if not own:
+        return resolve
+
+    def look(key: str, unit: str) -> Meaning:
+        found = own.get(key) or own.get(spell(key))
+        if found is None:
+            return resolve(key, unit)
+        measured = resolve("time", unit) if unit and found.name.endswith("_s") or found.kind == "phase" else None
+        scale = measured.scale if measured else 0.01 if unit == "%" else 1.0
+        return Meaning(found.kind, found.name, -1, scale)
+
+    return look
+
+
+def _mapped(key: str, name: str) -> Meaning:
+    if name in {"step", "total_steps"}:
+        return Meaning("step" if name == "step" else "total", name, -1)
+    if name in schema.PHASE_NAMES:
+        return Meaning("phase", name, -1)
+    if name in schema.MEASURES and name not in {"at", "wall_s"}:
+        return Meaning("column", name, -1)
+    raise BadOption(
+        f"--map {key}={name}: there is no column or phase {name}. There are: step, "
+        f"{', '.join(each for each in schema.MEASURES if each not in {'at', 'wall_s'})}, {', '.join(schema.PHASE_NAMES)}."
+    )
+
+
+def sort_out(pairs: Iterable[Pair], look: Resolver = resolve) -> Sorted:
+    """Sort one line's pairs by what they mean."""
+    out = Sorted()
+    for pair in pairs:
+        _sort_pair(out, pair, look)
+    for meaning, count in out.counts:
+        whole = out.columns.get("sequences")
+        if whole and 0 <= count <= whole:
+            share = count / whole
+            out.put(meaning.name, 1 - share if meaning.complement else share, meaning.rank)
+    _nest(out)
+    if all(phase == "other" for phase, _ in out.phases.values()):  # a duration, but nothing says it is a part of a step
+        out.extra.update({f"{key} (s)": seconds for key, (_, seconds) in out.phases.items()})
+        out.phases = {}
+    return out
+
+
+def _sort_pair(out: Sorted, pair: Pair, look: Resolver) -> None:
+    value, meaning = pair.value, look(pair.key, pair.value.unit)
+    if value.items and not (meaning.kind == "column" and meaning.name in _LISTABLE):
+        return
+    number: float | None = value.number
+    if meaning.kind == "step":
+        _sort_step(out, value, meaning)
+        return
+    if value.total is not None and meaning.kind in {"column", "count"} and meaning.name in {"acc", "zero_std", "truncated"}:
+        whole = value.total or math.nan
+        number, meaning = value.number / whole, Meaning("column", meaning.name, meaning.rank, complement=meaning.complement)
+    canonical = meaning.of(number) if number is not None else None
+    if canonical is None:
+        return
+    if meaning.kind == "total":
+        out.total = int(canonical) if canonical < 1e12 and canonical >= 1 else out.total
+    elif meaning.kind == "column":
+        out.put(meaning.name, canonical, meaning.rank, pair.key)
+        if value.items:
+            out.lists.add(meaning.name)
+    elif meaning.kind == "phase":
+        out.phases.setdefault(pair.key, (meaning.name, canonical))
+    elif meaning.kind == "at":
+        out.at = _moment(canonical)
+    elif meaning.kind == "count":
+        out.counts.append((meaning, canonical))
+        out.extra.setdefault(pair.key, canonical)
+    elif meaning.kind == "clock" and canonical >= _EARLIEST:
+        out.at = out.at or _moment(canonical)
+    elif meaning.kind in {"clock", "mean_step"}:
+        out.clocks.setdefault(clocks.key(pair.key, meaning), canonical)
+    elif meaning.kind == "remaining":
+        out.extra["remaining_s"] = canonical
+    else:
+        out.extra.setdefault(f"{pair.key} ({value.unit})" if value.unit in _SHOWN else pair.key, canonical)
+
+
+def _sort_step(out: Sorted, value: Value, meaning: Meaning) -> None:
+    if meaning.rank >= out.step_rank or not 0 <= value.number < 1e12 or value.number != int(value.number):
+        return
+    out.step, out.step_rank = int(value.number), meaning.rank
+    if value.total is not None and value.total >= value.number:
+        out.total = int(value.total)
+
+
+def _moment(seconds: float) -> datetime | None:
+    """Epoch seconds (or milliseconds) as UTC."""
+    seconds = seconds / 1000 if seconds > 1e11 else seconds
+    try:
+        return datetime.fromtimestamp(seconds, UTC) if seconds >= _EARLIEST else None
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def _nest(out: Sorted) -> None:
+    """`rollout_generate` lies inside `rollout` when both are timed."""
+    for name in out.phases:
+        inside = [other for other in out.phases if other != name and name.startswith((f"{other}_", f"{other}/"))]
+        if inside and name not in out.parents:
+            out.parents[name] = max(inside, key=len)
+
+
+# --- rows into a run ---------------------------------------------------------------------------------------------
+
+
+class RowWriter:
+    """Writes sorted lines into one run.
+
+    `repeats_restart`: the same step with other values, timed again, is a restart (files that get one row a step).
+    """
+
+    def __init__(self, build: RunBuilder, *, repeats_restart: bool = False) -> None:
+        self.build = build
+        self.rows = 0
+        self.last: int | None = None
+        self.gap: int | None = None
+        self.total: int | None = None
+        self._repeats_restart = repeats_restart
+        self._ranks: dict[int, dict[str, int]] = {}
+        self._values: dict[int, dict[str, float]] = {}
+        self._phases: set[tuple[int, str]] = set()
+
+    def has(self, step: int, names: Iterable[str]) -> bool:
+        """True when this session's row of the step holds one of the columns or clocks."""
+        return bool(self._values.get(step, {}).keys() & set(names))
+
+    def write(self, step: int, values: Sorted, line: int, at: datetime | None = None, *, sub: bool = False) -> None:
+        """Add a line's values to a step. `sub`: a line of a part of the step, which gives way to the step's own."""
+        self._session(step, values, line, sub)
+        self.rows += step not in self._values
+        known = self._values.setdefault(step, {})
+        ranks = self._ranks.setdefault(step, {})
+        extra = {**values.extra, **values.clocks}
+        if step != self.last and (self.last is None or step > self.last):
+            self.gap, self.last = (None if self.last is None else step - self.last), step
+        new = {
+            name: value
+            for name, value in values.columns.items()
+            if values.ranks[name] + (20 if sub else 0) < ranks.get(name, 99)
+        }
+        ranks.update({name: values.ranks[name] + (20 if sub else 0) for name in new})
+        known.update(new)
+        known.update({name: value for name, value in values.clocks.items() if name not in known})
+        self.build.row(step, new, line=line, at=at or values.at, overwrite=True)
+        self.build.row(step, {}, line=line, extra=extra)
+        self._write_phases(step, values)
+        if values.total is not None and step <= values.total:
+            self.total = max(values.total, self.total or 0)
+        while len(self._ranks) > _RECENT:
+            first = next(iter(self._ranks))
+            del self._ranks[first], self._values[first]
+
+    def _write_phases(self, step: int, values: Sorted) -> None:
+        for name, (phase, seconds) in values.phases.items():
+            if (step, name) not in self._phases:
+                self._phases.add((step, name))
+                self.build.phase(step, phase, seconds, name=name, parent=values.parents.get(name))
+
+    def _session(self, step: int, values: Sorted, line: int, sub: bool) -> None:
+        """Open a new session when the step goes back (and is not a late line of a step already seen)."""
+        if self.last is None or step > self.last:
+            return
+        seen, ranks = self._values.get(step), self._ranks.get(step, {})
+        given = {name: value for name, value in values.columns.items() if ranks.get(name) == values.ranks[name]}
+        other = seen is None or any(seen.get(name, value) != value for name, value in {**given, **values.clocks}.items())
+        if sub or not other:
+            return
+        if step == self.last:
+            timed = values.at is not None or values.clocks or "step_s" in values.columns
+            if not (self._repeats_restart and timed):
+                self.build.note("info", "a step was logged again with other values: the first ones stay", line)
+                return
+        self.build.new_segment()
+        self.build.event("restart", line=line, step=step, text=f"the step count goes back from {self.last} to {step}")
+        self.last = self.gap = None
+        self._ranks, self._values, self._phases = {}, {}, set()
+
+
+def merge(into: Sorted, late: Sorted) -> None:
+    """Add to `into` what it does not have (lines without a step, waiting for theirs)."""
+    for column, value in late.columns.items():
+        into.put(column, value, late.ranks[column])
+    for store, more in (
+        (into.phases, late.phases), (into.parents, late.parents), (into.clocks, late.clocks), (into.extra, late.extra)
+    ):  # fmt: skip
+        _fill(store, more)
+    into.at = into.at or late.at
+
+
+def _fill(store: dict, more: Mapping) -> None:  # type: ignore[type-arg]
+    for key, value in more.items():
+        store.setdefault(key, value)

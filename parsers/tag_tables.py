@@ -1,0 +1,293 @@
+"""Flat metric names of RL frameworks, as they stand in TensorBoard, W&B, MLflow and metric files: one table a framework.
+
+A name maps to a `Col` (a column of `schema.STEPS`), a `Ph` (a phase), or an `Eval` (belongs to an evaluation). The tables
+serve the console readers too, so that one name means one thing wherever it is found. TRL's names stand in `trl_keys`,
+verl's in `verl_keys`.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Col(NamedTuple):
+    """A column of `schema.STEPS`: value * scale + offset."""
+
+    column: str
+    scale: float = 1.0
+    offset: float = 0.0
+
+
+class Ph(NamedTuple):
+    """A phase: see `schema.PHASES` for what parent, outside and overlaps mean. `scale` makes seconds of the value."""
+
+    phase: str
+    parent: str | None = None
+    outside: bool | None = None
+    overlaps: bool = False
+    scale: float = 1.0
+
+
+Table = dict[str, Col | Ph]
+
+#: NVIDIA NeMo-RL (TensorBoard, W&B). Timers print flat: `prepare_for_generation/total` contains the transfer, the idle
+#: timers overlap others, and not all of `timing/` is a time (`valid_tokens_per_sec_per_gpu`).
+NEMO_RL: Final[Table] = {
+    "timing/train/total_step_time": Col("step_s"),
+    "timing/train/generation": Ph("rollout"),
+    "timing/train/exposed_generation": Ph("rollout"),
+    "timing/train/policy_and_reference_logprobs": Ph("old_logprob"),
+    "timing/train/logprob_inference_prep": Ph("sleep_wake"),
+    "timing/train/reward_calculation": Ph("reward"),
+    "timing/train/advantage_calculation": Ph("advantage"),
+    "timing/train/policy_training": Ph("update"),
+    "timing/train/training_prep": Ph("sleep_wake"),
+    "timing/train/prepare_for_generation": Ph("weight_sync"),
+    "timing/train/prepare_for_generation/total": Ph("sleep_wake"),
+    "timing/train/prepare_for_generation/transfer_and_update_weights": Ph(
+        "weight_sync", parent="timing/train/prepare_for_generation/total"
+    ),
+    "timing/train/weight_sync": Ph("weight_sync"),
+    "timing/train/data_processing": Ph("data"),
+    "timing/train/dynamic_sampling": Ph("data"),
+    "timing/train/recompute_kv_scales": Ph("other"),
+    "timing/train/checkpointing": Ph("checkpoint"),
+    "timing/train/buffer_sampling": Ph("wait"),
+    "timing/train/idle/buffer_starvation": Ph("wait", overlaps=True),
+    "timing/train/idle/refit_bubble": Ph("wait", overlaps=True),
+    "timing/train/idle/validation": Ph("wait", overlaps=True),
+    "timing/validation/total_validation_time": Ph("evaluation"),
+    "train/mean_gen_tokens_per_sample": Col("len_mean"),
+    "train/max_gen_tokens_per_sample": Col("len_max"),
+    "train/truncation_rate": Col("truncated"),
+    "train/mean_prompt_length": Col("prompt_len"),
+    "train/total_num_tokens": Col("tokens"),
+    "train/advantages/mean": Col("adv_mean"),
+    "train/probs_ratio": Col("ratio"),
+    "train/kl_penalty": Col("kl"),
+    "train/approx_entropy": Col("entropy"),
+}
+
+#: SkyRL. `policy/response_length` and `response_length` are the padded width, not the mean: they stay unmapped.
+SKYRL: Final[Table] = {
+    "timing/step": Col("step_s"),
+    "timing/generate": Ph("rollout"),
+    "timing/postprocess_generator_output": Ph("reward"),
+    "timing/convert_to_training_input": Ph("data"),
+    "timing/fwd_logprobs_values_reward": Ph("old_logprob"),
+    "timing/apply_reward_kl_penalty": Ph("advantage"),
+    "timing/compute_advantages_and_returns": Ph("advantage"),
+    "timing/train_critic_and_policy": Ph("update"),
+    "timing/policy_train": Ph("update", parent="timing/train_critic_and_policy"),
+    "timing/critic_train": Ph("update_critic", parent="timing/train_critic_and_policy"),
+    "timing/policy_critic_overlap_train": Ph("update", parent="timing/train_critic_and_policy"),
+    "timing/sync_weights": Ph("weight_sync"),
+    "timing/offload_policy_model_to_cpu": Ph("sleep_wake"),
+    "timing/update_ref_with_policy": Ph("other"),
+    "timing/save_checkpoints": Ph("checkpoint"),
+    "timing/save_hf_model": Ph("checkpoint"),
+    "timing/cleanup_old_checkpoints": Ph("checkpoint"),
+    "timing/eval": Ph("evaluation", outside=True),
+    "timing/wait_for_generation_buffer": Ph("wait"),
+    "timing/run_training": Ph("update"),
+    "generate/avg_num_tokens": Col("len_mean"),
+    "generate/max_num_tokens": Col("len_max"),
+    "generate/min_num_tokens": Col("len_min"),
+    "generate/batch_num_seq": Col("sequences"),
+    "reward/avg_raw_reward": Col("reward"),
+    "loss/avg_raw_advantages": Col("adv_mean"),
+    "loss/avg_kl": Col("kl"),
+    "policy/policy_kl": Col("kl"),
+    "policy/policy_entropy": Col("entropy"),
+    "policy/loss_metrics/clip_ratio": Col("clipfrac"),
+    "policy/ppo_clip_ratio": Col("clipfrac"),
+    "policy/grad_norm": Col("grad_norm"),
+    "policy/raw_grad_norm": Col("grad_norm"),
+    "policy/policy_lr": Col("lr"),
+    "policy/final_loss": Col("loss"),
+    "policy/policy_loss": Col("loss"),
+    "trainer/epoch": Col("epoch"),
+}
+
+#: AReaL. No step time of its own (but version 0.3's `timeperf/e2e`); `seq_len` includes the prompt, see `tags.derive`.
+AREAL: Final[Table] = {
+    "timeperf/e2e": Col("step_s"),
+    "timeperf/rollout": Ph("rollout"),
+    "timeperf/recompute_logp": Ph("old_logprob"),
+    "timeperf/ref_logp": Ph("ref_logprob"),
+    "timeperf/teacher_logp": Ph("ref_logprob"),
+    "timeperf/critic_values": Ph("values"),
+    "timeperf/compute_advantage": Ph("advantage"),
+    "timeperf/train_step": Ph("update"),
+    "timeperf/critic_train_step": Ph("update_critic"),
+    "timeperf/update_weights": Ph("weight_sync"),
+    "timeperf/save": Ph("checkpoint"),
+    "timeperf/checkpoint_for_recover": Ph("checkpoint"),
+    "timeperf/eval": Ph("evaluation"),
+    "timeperf/clear_batches": Ph("other"),
+    **{
+        f"timeperf/{who}_{what}": Ph("sleep_wake")
+        for who in ("rollout", "actor", "critic", "ref", "teacher")
+        for what in ("pause", "pause_generation", "offload", "onload", "continue_generation", "resume")
+    },
+    **{
+        f"{actor}/{name}": column
+        for actor in ("ppo_actor", "grpo_actor")
+        for name, column in {
+            "no_eos_ratios/avg": Col("truncated"),
+            "prompt_len/avg": Col("prompt_len"),
+            "n_tokens": Col("tokens"),
+            "n_seqs": Col("sequences"),
+            "task_reward/avg": Col("reward"),
+            "advantages/avg": Col("adv_mean"),
+            "kl_rewards/avg": Col("kl", -1.0),
+            "update/importance_weight/avg": Col("ratio"),
+            "update/clip_ratio/avg": Col("clipfrac"),
+            "update/entropy/avg": Col("entropy"),
+            "update/actor_loss/avg": Col("loss"),
+            "update/grad_norm": Col("grad_norm"),
+            "update/lr": Col("lr"),
+        }.items()
+    },
+}
+
+#: OpenRLHF: the console's keys; TensorBoard and W&B put `train/` in front. The sync `step_total` is a sum of phases.
+OPENRLHF: Final[Table] = {
+    "timing/step_total": Col("step_s"),
+    "timing/generation": Ph("rollout"),
+    "timing/make_experience": Ph("old_logprob"),
+    "timing/ppo_train": Ph("update"),
+    "timing/broadcast": Ph("weight_sync"),
+    "perf/experience_maker/generate_time": Ph("rollout"),
+    "perf/experience_maker/actor_value_rm_time": Ph("old_logprob"),
+    "perf/experience_maker/wait_time": Ph("wait"),
+    "response_length": Col("len_mean"),
+    "rollout/response_length_mean": Col("len_mean"),
+    "rollout/truncated_rate": Col("truncated"),
+    "response_clip_ratio": Col("truncated"),
+    "truncated": Col("truncated"),
+    "rollout/num_samples": Col("sequences"),
+    "rollout/reward_mean": Col("reward"),
+    "rollout/reward_std": Col("reward_std"),
+    "reward": Col("reward"),
+    "ppo_clip_ratio": Col("clipfrac"),
+    "kl": Col("kl"),
+    "entropy_loss": Col("entropy"),
+    "policy_loss": Col("loss"),
+    "actor_grad_norm": Col("grad_norm"),
+    "actor_lr": Col("lr"),
+}
+
+#: slime. `perf/step_time` is only train_wait + train; the phases of the trainer's timers, children of `train` below it.
+SLIME: Final[Table] = {
+    "perf/step_time": Col("step_s"),
+    "perf/rollout_time": Ph("rollout", overlaps=True),
+    "perf/train_wait_time": Ph("wait"),
+    "perf/train_time": Ph("update"),
+    "perf/total_train_time": Ph("update"),
+    "perf/actor_train_time": Ph("update", parent="perf/train_time"),
+    "perf/critic_train_time": Ph("update_critic", parent="perf/train_time"),
+    "perf/log_probs_time": Ph("old_logprob", parent="perf/train_time"),
+    "perf/ref_log_probs_time": Ph("ref_logprob", parent="perf/train_time"),
+    "perf/data_preprocess_time": Ph("data", parent="perf/train_time"),
+    "perf/update_weights_time": Ph("weight_sync", parent="perf/train_wait_time"),
+    "perf/sleep_time": Ph("sleep_wake", parent="perf/train_wait_time"),
+    "perf/wake_up_time": Ph("sleep_wake", parent="perf/train_wait_time"),
+    "perf/save_model_time": Ph("checkpoint", parent="perf/train_wait_time"),
+    "rollout/response_len/mean": Col("len_mean"),
+    "rollout/response_lengths": Col("len_mean"),
+    "rollout/response_len/max": Col("len_max"),
+    "rollout/response_len/min": Col("len_min"),
+    "rollout/truncated_ratio": Col("truncated"),
+    "rollout/truncated": Col("truncated"),
+    "rollout/raw_reward": Col("reward"),
+    "rollout/advantages": Col("adv_mean"),
+    "train/pg_clipfrac": Col("clipfrac"),
+    "train/kl_loss": Col("kl"),
+    "train/entropy_loss": Col("entropy"),
+    "train/lr-pg_0": Col("lr"),
+}
+
+#: ROLL (`@sum`, `@mean`, ... are taken off first). `time/step_total` is the step *before*: it stays unmapped.
+ROLL: Final[Table] = {
+    "time/step_generate": Ph("rollout"),
+    "time/step_rollout": Ph("rollout"),
+    "time/ref_log_probs_values": Ph("ref_logprob"),
+    "time/old_log_probs": Ph("old_logprob"),
+    "time/adv": Ph("advantage"),
+    "time/step_train": Ph("update"),
+    "time/step_model_update": Ph("weight_sync"),
+    "time/step_stop_server": Ph("sleep_wake"),
+    "time/val_step": Ph("evaluation"),
+    "token/response_length/mean": Col("len_mean"),
+    "token/response_length/max": Col("len_max"),
+    "token/response_length/min": Col("len_min"),
+    "tokens/response_length/mean": Col("len_mean"),
+    "tokens/response_length/max": Col("len_max"),
+    "tokens/response_length/min": Col("len_min"),
+    "token/total_response_length/clip": Col("truncated"),
+    "token/prompt_length/mean": Col("prompt_len"),
+    "tokens/prompt_length/mean": Col("prompt_len"),
+    "critic/correct/mean": Col("acc"),
+    "critic/entropy/mean": Col("entropy"),
+    "actor/ratio_mean": Col("ratio"),
+    "actor/ppo_ratio_clipfrac": Col("clipfrac"),
+    "actor/approxkl": Col("kl"),
+    "system/samples": Col("sequences"),
+}
+
+#: prime-rl (`metrics.jsonl`, W&B): trainer and orchestrator run at once, so a wait is idle time, not generation.
+PRIME_RL: Final[Table] = {
+    "time/step": Col("step_s"),
+    "time/wait_for_batch": Ph("wait"),
+    "time/load_data": Ph("data"),
+    "time/broadcast_weights": Ph("weight_sync"),
+    "time/save_ckpt": Ph("checkpoint"),
+    "time/forward_backward": Ph("update"),
+    "time/wait_for_policy": Ph("wait"),
+    "time/pack": Ph("data"),
+    "time/generate_completions": Ph("rollout"),
+    "optim/lr": Col("lr"),
+    "optim/grad_norm": Col("grad_norm"),
+    "loss/mean": Col("loss"),
+    "entropy/all/mean": Col("entropy"),
+    "perf/peak_memory": Col("mem_gib"),
+    "reward/mean": Col("reward"),
+    "reward/all/mean": Col("reward"),
+    "seq_len/mean": Col("len_mean"),
+    "seq_len/max": Col("len_max"),
+    "seq_len/min": Col("len_min"),
+    "is_truncated/mean": Col("truncated"),
+}
+
+#: open-instruct: generation overlaps training; `time/total` is the step.
+OPEN_INSTRUCT: Final[Table] = {
+    "time/total": Col("step_s"),
+    "time/training": Ph("update"),
+    "time/saving": Ph("checkpoint"),
+    "time/weight_sync": Ph("weight_sync"),
+    "time/trainer_waiting_for_data": Ph("wait"),
+    "time/reward": Ph("reward", overlaps=True),
+    "time/generation_waiting_for_trainer": Ph("wait", overlaps=True),
+    "time/group_generation_max": Ph("rollout", overlaps=True),
+    "val/sequence_lengths": Col("len_mean"),
+    "val/sequence_lengths_max": Col("len_max"),
+    "val/sequence_lengths_min": Col("len_min"),
+    "val/stop_rate": Col("truncated", -1.0, 1.0),
+    "val/num_step_tokens": Col("tokens"),
+    "learner_tokens_per_second_step": Col("train_tok_s"),
+    "objective/kl1_avg": Col("kl"),
+    "loss/total_avg": Col("loss"),
+}
+
+#: The PPO-style set of older TRL (PPO, RLOO before 0.23) and open-instruct.
+OLD_PPO: Final[Table] = {
+    "objective/rlhf_reward": Col("reward"),
+    "objective/kl": Col("kl"),
+    "policy/clipfrac_avg": Col("clipfrac"),
+    "policy/entropy_avg": Col("entropy"),
+    "loss/policy_avg": Col("loss"),
+    "val/ratio": Col("ratio"),
+    "lr": Col("lr"),
+    "epoch": Col("epoch"),
+}

@@ -1,0 +1,301 @@
+"""Metrics that arrive one name at a time, gathered into rows of steps: the common end of every tracker's reader."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import polars as pl
+
+from parsers import trl_keys, verl_keys
+from parsers.build import RunBuilder
+from parsers.tags import Meaning, derive, meaning
+from timeledger.run import Run
+
+#: Steps whose metrics wait for a row (names nobody knows never make a row of their own).
+_WAITING_STEPS: Final = 256
+#: Distinct names kept a run; a log that makes up a new name every step must not fill the memory.
+_MAX_NAMES: Final = 5000
+#: What an evaluation is remembered by, best first.
+_TELLING: Final = ("acc", "pass", "reward", "score", "mean@", "loss", "mean_length", "length")
+_MAX_SHOWN: Final = 200
+
+
+def _telling(name: str) -> int:
+    return next((rank for rank, word in enumerate(_TELLING) if word in name), len(_TELLING))
+
+
+def moment(wall: float | None) -> datetime | None:
+    """Unix seconds as a UTC time; None for what no calendar holds."""
+    if wall is None or not math.isfinite(wall) or wall <= 0:
+        return None
+    try:
+        return datetime.fromtimestamp(wall, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+class _Gathered:
+    """What one step's names come to."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.ranks: dict[str, int] = {}
+        self.extra: dict[str, float] = {}
+        self.phases: list[tuple[Meaning, float]] = []
+        self.evaluation: list[tuple[Meaning, float]] = []
+        self.runtime: float | None = None
+        self.ends = False
+        self.wall: float | None = None
+        self.framework: str | None = None
+
+    def column(self, what: Meaning, value: float) -> None:
+        """Keep the value under its column when no better name holds it; the other goes to the extra metrics."""
+        held = self.ranks.get(what.target)
+        if math.isnan(value) or (held is not None and held <= what.rank):
+            if not math.isnan(value):
+                self.extra[what.name] = value
+            return
+        self.ranks[what.target] = what.rank
+        self.values[what.target] = value * what.scale + what.offset
+
+
+class TagRows:
+    """Feeds a `RunBuilder` from (step, name, value, wall time), in the order of the log.
+
+    A name that comes back at a smaller step opens a segment; at the same step its later value wins. Names of an
+    evaluation become one event a step; names that stand for nothing known are kept as extra metrics.
+    """
+
+    def __init__(self, build: RunBuilder) -> None:
+        self.build = build
+        self._step: int | None = None
+        self._tags: dict[str, tuple[float, float | None]] = {}
+        self._again = False
+        self._last: dict[str, int] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._waiting: dict[int, tuple[dict[str, Any], dict[str, float], float | None]] = {}
+        self._evaluations: dict[int, tuple[dict[str, Any], dict[str, float]]] = {}
+        self._tokens: tuple[int, float] | None = None
+        self._tokens_grow = True
+        self._previous: int | None = None
+        self._spanless: int | None = None
+
+    def add(self, step: int, tag: str, value: float, wall: float | None) -> None:
+        """Take one metric of one step; `wall` is Unix seconds."""
+        last = self._last.get(tag)
+        if last is None:
+            if len(self._last) >= _MAX_NAMES:
+                self.build.note("skipped", f"more than {_MAX_NAMES} metric names: the rest is not read")
+                return
+        elif step <= last:
+            self.flush()
+            if step < last:
+                self.build.new_segment()
+                self._last.clear()
+                self._forget()
+            else:
+                self._again = True
+        if step != self._step:
+            self.flush()
+            self._step = step
+        self._last[tag] = step
+        self._tags[tag] = (value, wall)
+
+    def run(self) -> Run:
+        """The run so far, with the open step as far as it goes; the step may still gain names afterwards."""
+        if not self._tags or self._step is None:
+            return self.build.run()
+        if self._again or self.build.has(self._step, "step") or self._step in self._evaluations:
+            self.flush()
+            return self.build.run()
+        twin = copy.copy(self)
+        twin.build = _twin(self.build)
+        twin._waiting, twin._evaluations = dict(self._waiting), {}
+        twin.flush()
+        return _joined(self.build.run(), twin.build.run())
+
+    def flush(self) -> None:
+        """Hand the open step to the builder."""
+        if not self._tags or self._step is None:
+            return
+        step, tags, again = self._step, self._tags, self._again
+        self._tags, self._again = {}, False
+        got = _gather(tags)
+        build = self.build
+        build.framework = build.framework or got.framework
+        if build.framework == "slime" and all(tag.startswith("train/") for tag in tags):
+            build.note("info", "slime counts train/* in optimizer steps, not rollouts: left out")
+            return
+        if build.framework == "verl" and got.framework == "verl":
+            self._verl(step, {tag: value for tag, (value, _) in tags.items()}, got.wall)
+            return
+        self._evaluation(step, got.evaluation, next(iter(tags.values()))[1])
+        if not again:
+            for what, seconds in got.phases:
+                build.phase(step, what.target, seconds, name=what.name, parent=what.parent, outside=what.outside,
+                            overlaps=what.overlaps)  # fmt: skip
+        numbers = {tag: value for tag, (value, _) in tags.items()}
+        for column, value in derive(numbers).items():
+            got.values.setdefault(column, value)
+        self._clocks(step, got, next(iter(tags.values()))[1])
+        if "num_tokens" in numbers or "train/num_tokens" in numbers:
+            self._seen(step, numbers.get("num_tokens", numbers.get("train/num_tokens", math.nan)), got.values)
+        self._row(step, got, again)
+
+    def _verl(self, step: int, numbers: dict[str, float], wall: float | None) -> None:
+        verl_keys.apply(self.build, step, numbers, at=moment(wall))
+        if self.build.has(step, "step") and not self.build.has(step, "span"):
+            self.build.row(step, {"span": self._span(step)})
+
+    def _row(self, step: int, got: _Gathered, again: bool) -> None:
+        """Give the row, or let it wait when nothing in it makes a step of its own."""
+        values, extra, wall = got.values, got.extra, got.wall
+        if not self.build.has(step, "step"):
+            if not (values.keys() - {"epoch", "elapsed_s"}) or step < (self.build.last_step or 0):
+                self._wait(step, values, extra, wall)
+                return
+            waiting = self._waiting.pop(step, None)
+            if waiting is not None:
+                values, extra, wall = waiting[0] | values, waiting[1] | extra, wall if wall is not None else waiting[2]
+            values["span"] = self._span(step)
+        self.build.row(step, values, at=moment(wall), extra=extra, overwrite=again)
+
+    def _wait(self, step: int, values: dict[str, Any], extra: dict[str, float], wall: float | None) -> None:
+        if not values and not extra:
+            return
+        old = self._waiting.pop(step, ({}, {}, None))
+        self._waiting[step] = (old[0] | values, old[1] | extra, wall if old[2] is None else old[2])
+        if len(self._waiting) > _WAITING_STEPS:
+            del self._waiting[next(iter(self._waiting))]
+
+    def _interval(self) -> int:
+        found = self.build.settings.get("logging_steps")
+        value = 0 if found is None else found.value
+        return int(value) if isinstance(value, int | float) and value >= 1 else 0
+
+    def _span(self, step: int) -> int | None:
+        """Steps since the row before; the first row's comes from the logging interval, or from the second row."""
+        previous, self._previous = self._previous, step
+        if previous is not None:
+            span = step - previous
+            if self._spanless is not None:
+                if self._spanless == span and self.build.has(self._spanless, "step"):
+                    self.build.row(self._spanless, {"span": span})
+                self._spanless = None
+            return span
+        every = self._interval()
+        if step == 1:
+            return 1
+        if every:
+            return min(step, step % every or every) if step > 0 else None
+        self._spanless = step
+        return None
+
+    def _seen(self, step: int, value: float, values: dict[str, Any]) -> None:
+        """Tokens of one step, from a total that grows."""
+        before, self._tokens = self._tokens, (step, value)
+        if before is None:
+            if self.build.segment == 0 and 0 < step <= max(1, self._interval()):
+                values["tokens"] = value / step
+        elif value < before[1]:
+            self._tokens_grow = False
+            self.build.note("warning", "num_tokens falls: it is no running total, tokens a step are left out")
+        elif step > before[0] and self._tokens_grow:
+            values["tokens"] = (value - before[1]) / (step - before[0])
+
+    def _evaluation(self, step: int, found: list[tuple[Meaning, float]], wall: float | None) -> None:
+        if not found:
+            return
+        if step not in self._evaluations:
+            if len(self._evaluations) >= _WAITING_STEPS:
+                del self._evaluations[next(iter(self._evaluations))]
+            self._evaluations[step] = (self.build.event("evaluation", at=moment(wall), step=step), {})
+        event, shown = self._evaluations[step]
+        for what, value in found:
+            if what.role == "eval_s":
+                event["seconds"] = value
+            elif len(shown) < _MAX_SHOWN:
+                shown[what.name] = value
+        best = sorted((_telling(name), at, name) for at, name in enumerate(shown) if _telling(name) < len(_TELLING))
+        event["text"] = ", ".join(f"{name} {shown[name]:.4g}" for _, _, name in best[:4])[:300]
+
+    def _clocks(self, step: int, got: _Gathered, wall: float | None) -> None:
+        """`train_runtime` is the whole run's where the end-of-run rates stand beside it, else the clock of each row."""
+        if got.runtime is None:
+            return
+        if not got.ends:
+            got.values["elapsed_s"] = got.runtime
+            return
+        self.build.train_runtime_s = got.runtime
+        if self.build.ended is None:
+            self.build.event("finish", at=moment(wall), step=step)
+        self.build.ended = "finished"
+
+
+def _gather(tags: dict[str, tuple[float, float | None]]) -> _Gathered:
+    got = _Gathered()
+    unknown: dict[str, float] = {}
+    for tag, (value, wall) in tags.items():
+        what = meaning(tag)
+        role = what.role
+        if role == "column":
+            got.column(what, value)
+        elif role == "unknown":
+            unknown[tag] = value
+        elif role == "phase":
+            got.phases.append((what, value * what.scale))
+        elif role == "evaluation" or role == "eval_s":
+            got.evaluation.append((what, value))
+            continue
+        elif role == "beside":
+            if what.target:
+                got.values.setdefault(what.target, value)
+            continue
+        elif role == "runtime":
+            got.runtime = value
+            continue
+        elif role == "end":
+            got.ends = True
+            continue
+        got.wall = wall if got.wall is None else got.wall
+        got.framework = got.framework or what.framework
+    taken = trl_keys.take({trl_keys.normal(tag): value for tag, value in unknown.items()})
+    if "acc" in taken.columns:
+        got.values.setdefault("acc", taken.columns["acc"])
+    got.extra.update(unknown)
+    return got
+
+
+def _twin(build: RunBuilder) -> RunBuilder:
+    """An empty builder at the same place of the same run."""
+    twin = RunBuilder(build.origin, build.format_name, build.framework)
+    twin.segment, twin.last_step, twin.ended = build.segment, build.last_step, build.ended
+    twin.settings = dict(build.settings)
+    return twin
+
+
+def _joined(run: Run, tail: Run) -> Run:
+    """The run with the open step's rows behind it."""
+    info = run.info.model_copy(
+        update={
+            "framework": run.info.framework or tail.info.framework,
+            "settings": {**tail.info.settings, **run.info.settings},
+            "ended": run.info.ended or tail.info.ended,
+            "train_runtime_s": run.info.train_runtime_s or tail.info.train_runtime_s,
+        }
+    )
+    return replace(
+        run,
+        info=info,
+        steps=pl.concat([run.steps, tail.steps]),
+        phases=pl.concat([run.phases, tail.phases]),
+        events=pl.concat([run.events, tail.events]),
+        extra=pl.concat([run.extra, tail.extra], how="diagonal"),
+        notes=run.notes + tuple(note for note in tail.notes if note not in run.notes),
+    )

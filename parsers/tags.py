@@ -1,0 +1,151 @@
+"""What a flat metric name of any framework stands for, wherever it is logged: TensorBoard, W&B, MLflow, trackio, CSV.
+
+`meaning` answers for one name. The names themselves stand in one table a framework: `trl_keys`, `verl_keys`,
+`tag_tables` and, for what is in none of them, the synonyms of hand-written loops in `fields`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
+
+from parsers import fields, tag_tables, trl_keys, verl_keys
+from parsers.tag_tables import Col, Ph
+
+#: column/phase: a value of the step. evaluation: belongs to an evaluation (`eval_s`: its seconds). end: stands in an
+#: end-of-run row. runtime: seconds since training began (each row, or the whole run). tokens_seen: a running total.
+#: beside: goes with any row (epoch, its own step number). off: on another axis or no metric of the run at all.
+Role = Literal["column", "phase", "evaluation", "eval_s", "end", "runtime", "tokens_seen", "beside", "off", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a name stands for. `target` is the column or phase; a value becomes value * scale + offset.
+
+    Where several names of one row mean the same column, the lowest `rank` wins, then the first.
+    """
+
+    role: Role
+    target: str = ""
+    name: str = ""
+    scale: float = 1.0
+    offset: float = 0.0
+    parent: str | None = None
+    outside: bool | None = None
+    overlaps: bool = False
+    framework: str | None = None
+    rank: int = 0
+
+
+#: Frameworks' own tables, asked in this order.
+_TABLES: Final[tuple[tuple[str, tag_tables.Table], ...]] = (
+    ("NeMo-RL", tag_tables.NEMO_RL),
+    ("AReaL", tag_tables.AREAL),
+    ("SkyRL", tag_tables.SKYRL),
+    ("slime", tag_tables.SLIME),
+    ("ROLL", tag_tables.ROLL),
+    ("open-instruct", tag_tables.OPEN_INSTRUCT),
+    ("prime-rl", tag_tables.PRIME_RL),
+)
+_EVALUATION: Final = re.compile(
+    r"(?:eval|eval-rollout|evaluation|validation|val-core|val-aux|test)/|eval_|validation_|val/(?:test_|.*/?acc)|val_"
+)
+_EVAL_SECONDS: Final = {"eval/runtime", "eval_runtime"}
+_END: Final = {"train_samples_per_second", "train_steps_per_second", "total_flos", "train_loss"}
+_BESIDE: Final = {
+    "epoch", "train/epoch", "training/epoch", "trainer/epoch", "global_step", "train/global_step", "step", "_step",
+    "training/global_step", "trainer/global_step", "train/step", "rollout/step", "eval/step", "training_step", "episode",
+    "train/episode", "_runtime", "_timestamp", "_wandb",
+}  # fmt: skip
+#: Other clocks than the step (GPU monitors count seconds), start-up timers, and what no one can add up.
+_OFF: Final = re.compile(r"ray/|system/(?:gpu|cpu|mem|system_mem|disk|network|proc)|timing/setup/|_hparams_/|hparam|hp_metric|gpu_monitor/")
+_AGGREGATE: Final = re.compile(r"@(?:sum|mean|max|min|std|p50|p99)$")
+#: Only these frameworks write these names; others of their tables are shared with hand-written loops.
+_TELLING_TRL: Final = re.compile(r"(?:train/)?(?:completions?[/_]|rewards/|frac_reward_zero_std|step_time|profiling/)")
+_LAST_RESORT: Final = 10
+#: Not what their words say: running means and totals of the whole run, lengths of finished answers only.
+_EXTRA_ONLY: Final = {"train_tokens_per_second", "num_input_tokens_seen", "completions/mean_terminated_length",
+                      "completions/max_terminated_length", "completions/min_terminated_length"}  # fmt: skip
+
+
+@lru_cache(maxsize=8192)
+def meaning(tag: str) -> Meaning:
+    """What the name stands for; role `unknown` when nobody says."""
+    name = tag.replace(" / ", "/").strip()
+    bare = trl_keys.normal(name)
+    if bare == "train_runtime":
+        return Meaning("runtime", name=name)
+    if bare in _END:
+        return Meaning("end", name=name)
+    if bare == "num_tokens":
+        return Meaning("tokens_seen", name=name, framework="TRL")
+    if name in _BESIDE:
+        return Meaning("beside", "epoch" if name.endswith("epoch") else "", name)
+    if name in _EVAL_SECONDS:
+        return Meaning("eval_s", name=name)
+    if bare in _EXTRA_ONLY:
+        return Meaning("unknown", name=name)
+    return _tabled(name, bare) or _rest(name)
+
+
+def _tabled(name: str, bare: str) -> Meaning | None:
+    """The answer of the frameworks' tables."""
+    if found := trl_keys.look_up(bare):
+        return _of(found, name, "TRL" if _TELLING_TRL.match(name) else None)
+    plain = _AGGREGATE.sub("", name)
+    for framework, table in _TABLES:
+        if found := table.get(name) or table.get(plain):
+            return _of(found, name, framework)
+    return _verl(name) or (_of(found, bare, "OpenRLHF") if (found := tag_tables.OPENRLHF.get(bare)) else None)
+
+
+def _of(entry: Col | Ph, name: str, framework: str | None) -> Meaning:
+    if isinstance(entry, Col):
+        return Meaning("column", entry.column, name, entry.scale, entry.offset, framework=framework)
+    return Meaning("phase", entry.phase, name, entry.scale, 0.0, entry.parent, entry.outside, entry.overlaps, framework)
+
+
+def _verl(name: str) -> Meaning | None:
+    """Names of verl one by one; a whole step of verl goes to `verl_keys.apply`, which sees them together."""
+    if column := verl_keys.COLUMNS.get(name):
+        order = list(verl_keys.COLUMNS).index(name)
+        return Meaning("column", column, name, framework="verl", rank=order)
+    timer = verl_keys.timer(name)
+    if timer is None or (name.startswith("timing/") and timer not in verl_keys.PHASES):
+        return None
+    return Meaning("phase", verl_keys.phase_of(timer), timer, framework="verl")
+
+
+def _rest(name: str) -> Meaning:
+    """Evaluations and other axes by their prefix, then the synonyms of hand-written loops."""
+    if _EVALUATION.match(name):
+        return Meaning("evaluation", name=name)
+    if _OFF.match(name):
+        return Meaning("off", name=name)
+    found = fields.resolve(name)
+    if found.kind == "column" and not found.inverse:
+        scale, offset = (-found.scale, 1.0) if found.complement else (found.scale, 0.0)
+        return Meaning("column", found.name, name, scale, offset, rank=_LAST_RESORT + found.rank)
+    if found.kind == "phase" and found.name != "other":
+        return Meaning("phase", found.name, name, found.scale)
+    return Meaning("unknown", name=name)
+
+
+def derive(tags: Mapping[str, float]) -> dict[str, float]:
+    """Columns that follow from several metrics of one step."""
+    found: dict[str, float] = {}
+    for actor in ("ppo_actor", "grpo_actor"):
+        whole, prompt = tags.get(f"{actor}/seq_len/avg"), tags.get(f"{actor}/prompt_len/avg")
+        if whole is not None and prompt is not None:
+            found["len_mean"] = whole - prompt
+        right, count = tags.get(f"{actor}/correct_n_seqs"), tags.get(f"{actor}/n_seqs")
+        if right is not None and count:
+            found["acc"] = right / count
+    total = tags.get("train/total_length")
+    answer = tags.get("train/response_length", tags.get("train/rollout/response_length_mean"))
+    if total is not None and answer is not None:
+        found["prompt_len"] = total - answer
+    return found

@@ -1,0 +1,175 @@
+"""trainer_state.json of the HF Trainer, and plain JSON dumps of its `log_history`.
+
+The file names its steps and settings but has no time stamps: time comes from TRL's `step_time` (0.26 and later), from
+`train_runtime` where the run counted tokens or ended, or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from parsers.base import NO, Confidence, Format, Head, Origin, Sure
+from parsers.build import RunBuilder
+from parsers.swift import metrics_of
+from parsers.trl_dict import Metrics
+from parsers.trl_rows import Record, RowWriter, gaps
+from timeledger.run import Run, SettingValue
+
+_SETTINGS: Final = {
+    "max_steps": "total_steps",
+    "num_train_epochs": "epochs",
+    "logging_steps": "logging_steps",
+    "train_batch_size": "per_device_batch",
+}
+_NO_TIME: Final = (
+    "no timing in this file: it holds no step_time and no train_runtime. TRL 0.26 or later logs step_time; "
+    "the console log, report_to=tensorboard or wandb also keep the time of every row"
+)
+
+
+class TrainerStateReader:
+    """Reads the whole document at once."""
+
+    def __init__(self, origin: Origin) -> None:
+        self._build = RunBuilder(origin, "trainer_state", "TRL")
+        self._data = bytearray()
+        self._read = 0
+
+    def feed(self, data: bytes) -> None:
+        """Take bytes of the document."""
+        self._data += data
+
+    def runs(self) -> tuple[Run, ...]:
+        """The run, once the document is whole."""
+        if self._read != len(self._data):
+            self._build = RunBuilder(self._build.origin, "trainer_state", "TRL")
+            self._read = len(self._data)
+            _Document(self._build).take(bytes(self._data))
+        return (self._build.run(),)
+
+
+class _Document:
+    """One document on its way into a builder."""
+
+    def __init__(self, build: RunBuilder) -> None:
+        self._build = build
+        self._writer = RowWriter(build)
+        self._seen: list[int] = []
+        self._timed = False
+
+    def take(self, data: bytes) -> None:
+        try:
+            document = json.loads(data.decode("utf-8-sig", errors="replace"))
+        except (ValueError, RecursionError) as error:
+            document = _salvaged(data)
+            self._build.note("repaired", f"the JSON is not complete ({type(error).__name__}): read as far as it goes")
+        rows = document.get("log_history") if isinstance(document, dict) else document
+        history = rows if isinstance(rows, list) else []
+        for index, row in enumerate(history):
+            if isinstance(row, dict):
+                self._row(row)
+            else:
+                self._build.note("skipped", "an entry of log_history that is not an object", index)
+        if isinstance(document, dict):
+            self._settings(document, history)
+        if not self._timed and self._seen:
+            self._build.note("missing", _NO_TIME)
+
+    def _row(self, row: dict[str, Any]) -> None:
+        metrics = metrics_of(row)
+        step = metrics.numbers.pop("step", metrics.numbers.pop("global_step", None))
+        if step is None or not step.is_integer() or step < 0:
+            self._build.note("skipped", "an entry of log_history without a step")
+            return
+        kind = metrics.kind
+        if kind == "end":
+            self._end(metrics, int(step))
+        elif kind == "eval":
+            self._writer.evaluation(Record("eval", metrics, 0), int(step))
+        else:
+            self._train(metrics, int(step))
+
+    def _train(self, metrics: Metrics, step: int) -> None:
+        if self._seen and step < self._seen[-1]:
+            self._build.new_segment()
+            self._build.event("restart", step=step)
+            self._writer.begin(step)
+            self._seen.clear()
+        elif not self._seen and step > 1 and "num_tokens" in metrics.numbers:
+            self._writer.begin(0)
+        spans = dict(gaps(step, self._seen))
+        self._writer.train(Record("train", metrics, 0), step, spans.pop(step, None))
+        for other, span in spans.items():
+            self._build.row(other, {"span": span})
+        self._timed |= not {"step_time", "train_runtime", "perf/step_s"}.isdisjoint(metrics.numbers)
+
+    def _end(self, metrics: Metrics, step: int) -> None:
+        self._build.train_runtime_s = metrics.numbers["train_runtime"]
+        self._build.ended = "finished"
+        self._build.event("finish", step=step, seconds=self._build.train_runtime_s)
+        self._timed = True
+
+    def _settings(self, document: dict[str, Any], history: list[Any]) -> None:
+        for key, name in _SETTINGS.items():
+            self._setting(name, document.get(key), key)
+        # eval_steps and save_steps hold a default of 500 when nothing is evaluated or saved
+        step, every = document.get("global_step"), document.get("save_steps")
+        if _count(step) and _count(every) and (step % every == 0 or step == document.get("max_steps")):
+            self._setting("save_steps", every, "save_steps")
+        if any(isinstance(row, dict) and any(key.startswith("eval_") for key in row) for row in history):
+            self._setting("eval_steps", document.get("eval_steps"), "eval_steps")
+        if _count(step) and step == document.get("max_steps"):
+            self._build.ended = "finished"
+
+    def _setting(self, name: str, value: object, key: str) -> None:
+        known: SettingValue | None = value if isinstance(value, int | float) and not isinstance(value, bool) else None
+        if known is not None and known >= 1:
+            self._build.setting(name, known, f"trainer_state.json: {key}")
+
+
+def _count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _salvaged(data: bytes) -> list[Any]:
+    """The whole objects of a history that is cut off."""
+    text = data.decode("utf-8-sig", errors="replace")
+    at = text.find("[", text.find('"log_history"') if '"log_history"' in text else 0)
+    decoder, rows = json.JSONDecoder(), []
+    while at >= 0 and (at := text.find("{", at)) >= 0:
+        try:
+            row, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            break
+        rows.append(row)
+    return rows
+
+
+def recognises(head: Head) -> Confidence:
+    """`"log_history": [` of trainer_state.json, or a list whose objects have a step and a trainer's metrics."""
+    start = head.data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start.startswith(b"{") and b'"log_history"' in head.data and b"\n{" not in head.data:
+        return Confidence(Sure.CERTAIN, '"log_history": [')
+    if not start.startswith(b"["):
+        return NO
+    first = head.data[: head.data.find(b"}") + 1]
+    if b'"step"' not in first and b'"step"' not in head.data[:8192]:
+        return NO
+    told = [key for key in (b'"epoch"', b'"learning_rate"', b'"grad_norm"', b'"train_runtime"') if key in first]
+    if b'"loss"' in first and told:
+        sure = Sure.CERTAIN if b'"epoch"' in first and len(told) >= 2 else Sure.LIKELY
+        return Confidence(sure, first[:100].decode("utf-8", errors="replace"))
+    return NO
+
+
+FORMAT = Format(
+    name="trainer_state",
+    title="HF Trainer trainer_state.json (and log_history dumps)",
+    kind="document",
+    recognises=recognises,
+    open=TrainerStateReader,
+    reads="every logged metric by step, step_time (TRL 0.26 and later), evaluations, max_steps, logging and save intervals",
+    lacks="time stamps, group size, limit on answers, phases; without step_time any time at all",
+    more="keep the console log, or report_to=tensorboard; point timeledger at the whole output folder",
+)

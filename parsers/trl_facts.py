@@ -1,0 +1,79 @@
+"""Settings that an HF-Trainer console reveals in passing: start-up banners and printed configurations."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+from parsers import settings
+from parsers.build import RunBuilder
+from parsers.text import stamp, stamp_has_zone
+
+#: `name = number` in the banners of transformers, Unsloth and LLaMA-Factory -> settings.
+_BANNER: Final = {
+    "num epochs": "epochs",
+    "instantaneous batch size per device": "per_device_batch",
+    "batch size per device": "per_device_batch",
+    "total train batch size": "sequences_per_step",
+    "total batch size": "sequences_per_step",
+    "gradient accumulation steps": "grad_accumulation",
+    "total optimization steps": "total_steps",
+    "total training steps": "total_steps",
+    "total steps": "total_steps",
+    "num gpus used": "gpus",
+    "num sequences": "max_num_seqs",
+}
+_BANNER_PART: Final = re.compile(
+    r"(" + "|".join(sorted(_BANNER, key=len, reverse=True)) + r")(?: \([^)]*\))? = ([\d,]+)", re.IGNORECASE
+)
+_GPU_SHARE: Final = re.compile(r"actual GPU utilization = ([\d.]+)%")
+#: One line of a printed TrainingArguments: `max_completion_length=256,`.
+_ARGUMENT: Final = re.compile(r"\s*(?:\w+\()?([a-z_]\w{2,60})=('[^']*'|[^,()\[\]{}]+),\s*$")
+_SCRIPT: Final = re.compile(r"Script started on ")
+_WANDB_RUN: Final = re.compile(r"(?:offline-)?run-(\d{8})_(\d{6})-\w+")
+#: A line is worth a closer look when it holds one of these.
+_TELLING: Final = (" = ", "GPU utilization", "=", "Script started", "run-")
+
+
+class Facts:
+    """Reads settings of the run from lines that are neither bar nor metrics."""
+
+    def __init__(self) -> None:
+        self._arguments: dict[str, object] = {}
+
+    def take(self, text: str, build: RunBuilder) -> None:
+        """Put what the line says into `build`; most lines say nothing."""
+        if len(text) > 2000 or not any(word in text for word in _TELLING):
+            return
+        for match in _BANNER_PART.finditer(text):
+            build.setting(_BANNER[match[1].lower()], int(match[2].replace(",", "")), f"start-up banner: {match[1]}")
+        if share := _GPU_SHARE.search(text):
+            build.setting("gpu_memory_utilization", round(float(share[1]) / 100, 6), "Unsloth: actual GPU utilization")
+        if argument := _ARGUMENT.match(text):
+            self._argument(argument[1], argument[2].strip(), build)
+        if build.started_at is None:
+            self._start(text, build)
+
+    def _argument(self, name: str, value: str, build: RunBuilder) -> None:
+        if len(self._arguments) >= 400:
+            return
+        plain = value.strip("'\"")
+        self._arguments[name] = plain.rsplit(".", 1)[-1].lower() if name.endswith("_strategy") else plain
+
+    def finish(self, build: RunBuilder) -> None:
+        """Put what the printed configuration says into `build` (training begins, or the state is asked for)."""
+        if self._arguments:
+            settings.from_config(build, self._arguments, "printed configuration")
+
+    def _start(self, text: str, build: RunBuilder) -> None:
+        if _SCRIPT.match(text):
+            build.started_at = stamp(text)
+            build.zone_known = stamp_has_zone(text)
+        elif "wandb" in text and (run := _WANDB_RUN.search(text)):
+            try:
+                build.started_at = datetime.strptime(run[1] + run[2], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+            except ValueError:
+                return
+            build.zone_known = False
+

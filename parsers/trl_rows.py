@@ -1,0 +1,142 @@
+"""From a trainer's metric dict to rows, phases and events of a run, once its step is known."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from parsers.build import RunBuilder
+from parsers.trl_dict import Metrics
+from parsers.trl_keys import Taken, take
+
+#: A difference of two rounded token counts is used up to this relative error.
+_TOKEN_ERROR = 0.05
+
+
+@dataclass(slots=True)
+class Record:
+    """A dict that waits for its step."""
+
+    kind: Literal["train", "eval"]
+    metrics: Metrics
+    line: int
+    at: datetime | None = None
+
+
+def gaps(step: int, seen: list[int]) -> list[tuple[int, int]]:
+    """Spans that follow when a row with its own step number comes after the rows `seen` (kept here: the last two).
+
+    The first row's own span is known only with the second: rows at 5, 10, ... are means over 5 steps each.
+    """
+    found: list[tuple[int, int]] = []
+    if not seen and step == 1:
+        found.append((1, 1))
+    elif seen and step > seen[-1]:
+        gap = step - seen[-1]
+        found.append((step, gap))
+        if len(seen) == 1 and seen[0] > 1 and seen[0] % gap == 0:
+            found.append((seen[0], gap))
+    if not seen or step > seen[-1]:
+        seen.append(step)
+        del seen[:-2]
+    return found
+
+
+class RowWriter:
+    """Writes records into a builder; remembers what one row needs from the rows before it."""
+
+    def __init__(self, build: RunBuilder) -> None:
+        self.build = build
+        self._tokens: tuple[float, float] | None = (0.0, 0.0)
+        self._cap = 0.0
+        self._cap_rows = 0
+        self._cap_broken = False
+        self.last_step: int | None = None
+        self._epoch: float | None = None
+
+    def fork(self) -> RowWriter:
+        """A copy that writes into a copy of the builder."""
+        other = copy(self)
+        other.build = self.build.fork()
+        return other
+
+    def begin(self, start: int) -> None:
+        """A session begins behind step `start`: a counter that goes on from a checkpoint has no known last value."""
+        self._tokens = (0.0, 0.0) if start == 0 else None
+        self.last_step, self._epoch = None, None
+
+    def train(self, record: Record, step: int, span: int | None, elapsed_s: float | None = None) -> None:
+        """One training row."""
+        numbers = record.metrics.numbers
+        taken = take(numbers)
+        values: dict[str, float | int | None] = {"span": span, "elapsed_s": elapsed_s, **taken.columns}
+        if "num_tokens" in numbers:
+            values["tokens"] = self._tokens_a_step(record.metrics, span)
+        if elapsed_s is None and "train_runtime" in numbers:
+            values["elapsed_s"] = numbers["train_runtime"]
+        self.build.row(step, values, line=record.line, at=record.at, extra=taken.extra)
+        self._phases(step, taken)
+        self._limit(taken.columns, span)
+        for column in taken.not_numbers:
+            self.build.note("warning", f"{column} is not a number (NaN)", record.line)
+        self.last_step, self._epoch = step, taken.columns.get("epoch")
+
+    def eval_step(self, epoch: float | None) -> int | None:
+        """The step of an evaluation: the last logged one, or later when its epoch says so."""
+        if self.last_step and self._epoch and epoch is not None and epoch > self._epoch * 1.002 + 0.006:
+            return round(self.last_step * epoch / self._epoch)
+        return self.last_step
+
+    def evaluation(self, record: Record, step: int | None) -> None:
+        """One evaluation, never a training row; its metrics go with the row of its step when there is one."""
+        numbers = record.metrics.numbers
+        told = [f"{key} {numbers[key]:.4g}" for key in numbers if key.startswith("eval_") and "per_second" not in key]
+        self.build.event(
+            "evaluation",
+            line=record.line,
+            at=record.at,
+            step=step,
+            seconds=numbers.get("eval_runtime"),
+            text=", ".join(told[:6]),
+        )
+        if step is not None and self.build.has(step, "epoch"):
+            self.build.row(step, {}, extra={key: value for key, value in numbers.items() if key.startswith("eval_")})
+
+    def _phases(self, step: int, taken: Taken) -> None:
+        for name, phase, seconds in taken.phases:
+            self.build.phase(
+                step,
+                phase.phase,
+                seconds,
+                name=name,
+                parent=phase.parent,
+                outside=phase.outside,
+                overlaps=phase.overlaps,
+            )
+
+    def _tokens_a_step(self, metrics: Metrics, span: int | None) -> float | None:
+        """Tokens of one step from the running total; None where the total's printed digits are too few."""
+        now, error = metrics.numbers["num_tokens"], metrics.half_digit("num_tokens")
+        before, self._tokens = self._tokens, (now, error)
+        if before is None or span is None or now <= before[0]:
+            return None
+        grown = now - before[0]
+        return grown / span if error + before[1] <= _TOKEN_ERROR * grown else None
+
+    def _limit(self, columns: dict[str, float], span: int | None) -> None:
+        """The limit on answers is where cut answers end: the longest answer of the rows in which some were cut."""
+        longest, cut = columns.get("len_max"), columns.get("truncated")
+        if longest is None or not cut or not longest.is_integer() or self._cap_broken:
+            return
+        if self._cap and longest != self._cap and span == 1:
+            self._cap_broken = True  # answers are cut at more than one length: tools, several turns, a curriculum
+            self.build.settings.pop("max_tokens", None)
+            return
+        self._cap_rows = self._cap_rows + 1 if longest == self._cap else 1 if longest > self._cap else self._cap_rows
+        self._cap = max(self._cap, longest)
+        if self._cap_rows >= 2:
+            why = "the longest answer of every step in which answers were cut"
+            known = self.build.settings.get("max_tokens")
+            self.build.setting("max_tokens", int(self._cap), why, "inferred", replace=known is None or known.source == why)

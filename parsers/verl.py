@@ -1,0 +1,286 @@
+"""verl: the console of the trainer (all generations and forks) and the file logger's JSONL."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final
+
+from parsers.base import NO, Confidence, Format, Head, Origin, Sure
+from parsers.lines import LineReader
+from parsers.text import Bar, Piece, YearlessClock, bars, stamp, stamp_has_zone, strip_actor
+from parsers.verl_config import ConfigDump, overrides, settle
+from parsers.verl_rows import StepRows
+from parsers.verl_text import block_line, joined, metrics, step_line
+from parsers.vllm import EngineLines
+from timeledger.run import Run
+
+_TOTAL: Final = re.compile(r"Total training steps: (\d+)")
+_LOADER: Final = re.compile(r"Size of train dataloader: (\d+)")
+_RESUMED: Final = re.compile(r"Setting global step to (\d+)")
+_SLASH_KEY: Final = re.compile(
+    r"\b(?:timing_s|timing|critic|actor|response_length|prompt_length|perf|global_seqlen|training|val(?:-core|-aux)?|reward)/"
+)
+
+
+class _Open:
+    """A step line that may go on in the next line (a terminal broke it), or a list of one key a line."""
+
+    def __init__(self, step: int | None, text: str, line: int) -> None:
+        self.step = step
+        self.text = text
+        self.line = line
+        self.broken = False
+        self.values: dict[str, float] = {}
+
+
+class _VerlReader(LineReader):
+    """The console. Works on the driver's output with Ray's prefixes, on W&B's output.log, and on pasted pieces."""
+
+    format_name = "verl"
+    framework = "verl"
+
+    def __init__(self, origin: Origin) -> None:
+        super().__init__(origin)
+        self._clock = YearlessClock(origin.modified)
+        self._begin()
+        self._open: _Open | None = None
+        self._bar: Bar | None = None
+        self._command: str | None = None
+
+    def _begin(self) -> None:
+        self._engine = EngineLines(self.build)
+        self._rows = StepRows(self.build)
+        self._config = ConfigDump()
+
+    def runs(self) -> tuple[Run, ...]:
+        self._settle()
+        return super().runs()
+
+    def take(self, piece: Piece) -> None:
+        text = piece.text
+        if self._open is not None and self._goes_on(text):
+            return
+        if (self._config.active or "{'actor_rollout_ref'" in text) and self._config_text(text):
+            return
+        if "step" in text and self._step_text(text, piece.no):
+            return
+        if "%|" in text:
+            if "Training" in text:
+                self._progress(text, piece.no)
+            elif "toks/s" in text or "throughput" in text:
+                self._engine.take(text, piece.no, self._clock)
+        elif "timing_s/" in text and (found := block_line(strip_actor(text).text)) is not None:
+            self._block(found, piece.no)
+        elif not self._start_text(text, piece.no):
+            self._engine.take(text, piece.no, self._clock)
+
+    # --- step lines ---------------------------------------------------------------------------------------
+
+    def _step_text(self, text: str, line: int) -> bool:
+        """Lines with the word step: metrics, the total, a resume."""
+        if "step:" in text:
+            found = step_line(strip_actor(text).text)
+            if found is not None:
+                self._open = _Open(found[0], found[1], line)
+                return True
+        if match := _TOTAL.search(text):
+            self._rows.session("restart")
+            if (total := int(match.group(1))) > 0:
+                self.build.setting("total_steps", total, "verl: Total training steps", replace=True)
+        elif match := _RESUMED.search(text):
+            self._rows.session("resume")
+            self.build.event("resume", line=line, step=int(match.group(1)), text=match.group())
+        else:
+            return False
+        return True
+
+    def _goes_on(self, text: str) -> bool:
+        """Join the rest of a broken step line, or one more key of a list; else close what is open."""
+        now = self._open
+        assert now is not None
+        if now.values:
+            if "/" in text and (found := block_line(strip_actor(text).text)) is not None and found[0] not in now.values:
+                now.values[found[0]] = found[1]
+                return True
+        elif (whole := joined(now.text, text, now.broken)) is not None:
+            now.text, now.broken = whole, True
+            return True
+        self._settle()
+        return False
+
+    def _settle(self) -> None:
+        """Read the step line that is open."""
+        now, self._open = self._open, None
+        if now is None:
+            return
+        found, hidden = (now.values, []) if now.values else metrics(now.text)
+        if not found:
+            return
+        if now.broken:
+            self.build.note("repaired", "a step line was broken into several lines: joined", now.line)
+        for key in hidden:
+            self.build.note("missing", f"{key} is printed as 0.000: with three decimals its value is unknown", now.line)
+        step = now.step
+        if step is None:
+            step = self._bar.n if self._bar is not None else (self.build.last_step or 0) + 1
+            how = "the progress bar before it" if self._bar is not None else "counting"
+            self.build.note("guessed", f"metrics without a step number: the number is from {how}", now.line)
+        self._rows.add(step, found, now.line)
+        if self.build.ended is not None and self._bar is not None and self._bar.n != self._bar.total:
+            self.build.ended = None
+
+    def _block(self, found: tuple[str, float], line: int) -> None:
+        self._open = _Open(None, "", line)
+        self._open.values[found[0]] = found[1]
+
+    # --- everything else ----------------------------------------------------------------------------------
+
+    def _progress(self, text: str, line: int) -> None:
+        for bar in bars(text):
+            if bar.total and re.search(r"\bTraining(?: Progress)?$", bar.desc):
+                self._bar = bar
+                self.build.progress(
+                    bar.n, total=bar.total, elapsed_s=bar.elapsed_s, remaining_s=bar.remaining_s, line=line
+                )  # fmt: skip
+                self.build.setting("total_steps", bar.total, "verl: progress bar")
+                if bar.n == bar.total:
+                    self._finish(line)
+
+    def _config_text(self, text: str) -> bool:
+        """A line of the printed configuration; False for a line of another process in between."""
+        plain = strip_actor(text)
+        if self._config.active:
+            used = self._config.take(plain.actor, plain.text)
+        else:
+            used = self._config.begins(plain.actor, plain.text)
+            if used:
+                self._rows.session("restart")
+        if not self._config.active:
+            settle(self.build, self._config.found, "verl: printed configuration")
+        return used
+
+    def _start_text(self, text: str, line: int) -> bool:
+        """Lines printed once a session; True when the line was one."""
+        if self._command is not None or "actor_rollout_ref." in text or "-m verl." in text or "-m recipe." in text:
+            self._command_line(text)
+        elif "Size of train dataloader: " in text and (match := _LOADER.search(text)):
+            self.build.setting("verl.steps_per_epoch", int(match.group(1)), "verl: Size of train dataloader")
+        elif "Ray instance" in text and (at := stamp(text)) is not None:
+            self._clock.see(at)
+            if self.build.started_at is None:
+                self.build.started_at, self.build.zone_known = at, stamp_has_zone(text)
+        elif "Final validation metrics" in text:
+            self._finish(line)
+        elif text[0] in "ETK^":
+            return self._end_text(text, line)
+        else:
+            return False
+        return True
+
+    def _end_text(self, text: str, line: int) -> bool:
+        """Signs of the driver's own end, printed without a process prefix."""
+        if text.startswith(("Error executing job with overrides", "Traceback (most recent call last)")):
+            if self.build.ended != "crashed":
+                self.build.event("crash", line=line, text=text)
+            self.build.ended = "crashed"
+        elif text.startswith("KeyboardInterrupt") or text.strip() == "^C":
+            self.build.ended = "interrupted"
+        else:
+            return False
+        return True
+
+    def _finish(self, line: int) -> None:
+        if self.build.ended != "finished":
+            self.build.ended = "finished"
+            self.build.event("finish", line=line)
+
+    def _command_line(self, text: str) -> None:
+        """Overrides of a shell trace, which may go on behind a backslash."""
+        text = (self._command or "") + text.rstrip()
+        if text.endswith("\\") and len(text) < 100_000:
+            self._command = text[:-1] + " "
+            return
+        self._command = None
+        found = overrides(text)
+        if len(found) >= 3:  # one or two `name=value` also stand in warnings
+            settle(self.build, found, "command line")
+
+
+class _JsonReader(LineReader):
+    """The file logger: one `{"step": N, "data": {...}}` a line. A restart of the trainer begins the file anew."""
+
+    format_name = "verl_jsonl"
+    framework = "verl"
+
+    def __init__(self, origin: Origin) -> None:
+        super().__init__(origin)
+        self._rows = StepRows(self.build)
+
+    def take(self, piece: Piece) -> None:
+        record = _record(piece.text)
+        if record is None:
+            self.build.note("skipped", "not a record of step and data", piece.no)
+            return
+        self._rows.add(record[0], record[1], piece.no)
+
+
+def _record(text: str) -> tuple[int, dict[str, float]] | None:
+    """One record of the file logger: its step and its numbers (null, texts and lists are left out)."""
+    if not text.startswith("{"):
+        return None
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    step, data = (record.get("step"), record.get("data")) if isinstance(record, dict) else (None, None)
+    if not isinstance(step, int) or isinstance(step, bool) or not isinstance(data, dict):
+        return None
+    return step, {
+        key: float(value) for key, value in data.items() if isinstance(value, int | float) and not isinstance(value, bool)
+    }  # fmt: skip
+
+
+def recognises(head: Head) -> Confidence:
+    """CERTAIN: a step line with verl's keys, its printed configuration, or its command. LIKELY: single keys."""
+    weak = NO
+    for line in head.lines:
+        if "step:" in line and (found := step_line(strip_actor(line).text)) is not None and _SLASH_KEY.search(found[1]):
+            return Confidence(Sure.CERTAIN, line[:100])
+        if "'actor_rollout_ref': {" in line or "verl.trainer.main_" in line or " actor_rollout_ref." in line:
+            return Confidence(Sure.CERTAIN, line[:100])
+        if weak is NO and "timing_s/" in line and block_line(strip_actor(line).text) is not None:
+            weak = Confidence(Sure.LIKELY, line[:100])
+    return weak
+
+
+def recognises_jsonl(head: Head) -> Confidence:
+    """CERTAIN: the first line is a record of step and data whose keys are verl's."""
+    if not head.lines or '"data"' not in head.lines[0][:200]:
+        return NO
+    record = _record(head.lines[0])
+    if record is not None and any(_SLASH_KEY.match(key) for key in record[1]):
+        return Confidence(Sure.CERTAIN, head.lines[0][:100])
+    return NO
+
+
+VERL: Final = Format(
+    name="verl",
+    title="verl console",
+    kind="lines",
+    recognises=recognises,
+    open=_VerlReader,
+    reads="step time, every phase, lengths, rewards, tokens, validation and checkpoint times, configuration, engine lines",
+    lacks="the engine's own rate, unless its statistics are switched on",
+    more="actor_rollout_ref.rollout.disable_log_stats=False, trainer.logger=[console,file]",
+)
+VERL_JSONL: Final = Format(
+    name="verl_jsonl",
+    title="verl file logger (JSONL)",
+    kind="lines",
+    recognises=recognises_jsonl,
+    open=_JsonReader,
+    reads="step time, every phase, lengths, rewards, tokens, validation and checkpoint times",
+    lacks="total steps and configuration: give them with the console, or type them in",
+    more="trainer.logger=[console,file] writes both",
+)

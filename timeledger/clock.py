@@ -1,0 +1,289 @@
+"""The run's time: how long it has taken, what of that was lost, and what one ordinary step costs now.
+
+Every other part of the model stands on this one. See `clock_sources` for where time comes from and `periodic` for
+what is not an ordinary step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from timeledger import clock_sources as sources
+from timeledger import schema
+from timeledger.clock_sources import Course, Floats, Ints, Session
+from timeledger.kinds import Kinds, classify, make_rows
+from timeledger.phases import TopPhases, summed_step_s, top_level
+from timeledger.results import CLOCK_STEPS, Clock, Facts, Segment
+from timeledger.run import Run
+
+WHY_NONE: Final = (
+    "This log tells no time: it has no time stamps, no progress bar and no step times. Add the console log with its "
+    "progress bar, or TensorBoard events (report_to=tensorboard, logging_steps=1), or print the seconds of each step."
+)
+WHY_TOTAL: Final = (
+    "Only the run's total time is in this log. For the time of each step log every step (logging_steps=1) "
+    "to TensorBoard, or keep the console log with its progress bar."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """All rows that count, oldest first: one a step span, with bar-only rows at the end."""
+
+    segment: Ints
+    step: Ints
+    span: Ints
+    at: pl.Series
+    end_s: Floats
+    wall_s: Floats
+    work_s: Floats
+
+
+def clock(run: Run, facts: Facts | None = None) -> Clock:
+    """The clock of a run. Never raises on odd logs: where nothing tells time, `source` is "none" and `why` says what to log."""
+    facts = facts or Facts()
+    top = top_level(run)
+    rows = _rows(run, top)
+    bars = run.progress.filter(pl.col("elapsed_s").is_finite()).sort("segment", "step", "elapsed_s")
+    sessions = _sessions(run, rows, bars)
+    if not sessions:
+        return _nothing(run, None, None, WHY_NONE)
+    courses = [sources.course(session) for session in sessions]
+    last = int(sessions[-1].step[-1])
+    first = min(session.first for session in sessions) + 1
+    if all(each.source == sources.NONE for each in courses):
+        return _only_total(run, sessions, last, first)
+    table, segments, lost = _joined(rows, sessions, courses)
+    source = _main_source(sessions, courses)
+    arrays = (table.segment, table.step, table.span, table.wall_s, table.work_s)
+    coarse = max(each.resolution_s for each in courses)
+    kinds = classify(run, facts, top, make_rows(run, *arrays, tail_s=courses[-1].tail_s, coarse_s=coarse))
+    steps = _frame(table, kinds)
+    elapsed = float(table.end_s[-1])
+    gaps = sum(lost)
+    lost_s = gaps + kinds.paused_s
+    return Clock(
+        source=source,
+        resolution_s=max(each.resolution_s for each in courses if each.source == source),
+        elapsed_s=elapsed,
+        active_s=elapsed - lost_s,
+        lost_s=lost_s,
+        segments=segments,
+        steps=steps,
+        position=last,
+        first_step=first,
+        cycle=kinds.cycle,
+        warmup_steps=kinds.warmup_steps,
+        warmup_s=kinds.warmup_s,
+        step_s=kinds.step_s,
+        periodic=kinds.periodic,
+        covered=_covered(rows, table, source),
+        why=_why(sessions, courses),
+    )
+
+
+# --- rows and sessions -----------------------------------------------------------------------------------------
+
+
+def _rows(run: Run, top: TopPhases) -> pl.DataFrame:
+    """One row a (segment, step), sorted, with `gap` (steps since the row before) and `work_s` (seconds the framework names for all of them)."""
+    steps = run.steps.unique(["segment", "step"], keep="last").sort("segment", "step")
+    steps = steps.select("segment", "step", "span", "at", "elapsed_s", "step_s")
+    if not top.frame.is_empty():
+        steps = steps.join(top.outside_s(), on=["segment", "step"], how="left")
+        steps = steps.join(summed_step_s(top), on=["segment", "step"], how="left")
+    else:
+        steps = steps.with_columns(pl.lit(None, pl.Float64).alias("outside_s"), pl.lit(None, pl.Float64).alias("summed_s"))
+    own = pl.col("step_s").filter(pl.col("step_s").is_finite() & (pl.col("step_s") >= 0)).count() > 0
+    inside = pl.when(own).then(pl.col("step_s")).otherwise(pl.col("summed_s"))
+    before = pl.col("step").diff().over("segment")
+    usual = before.median().over("segment").fill_null(1.0)
+    logged = _number(run, "logging_steps")
+    guess = pl.col("span").fill_null(int(logged) if logged else usual.round().cast(pl.Int64))
+    first = pl.min_horizontal(guess, pl.max_horizontal(pl.col("step"), pl.lit(1))).clip(1)
+    return steps.with_columns(
+        pl.coalesce(before, first).clip(1).alias("gap"),
+        (inside + pl.col("outside_s").fill_null(0.0)).alias("one_s"),
+    ).with_columns((pl.col("one_s") * pl.col("gap")).alias("work_s"))
+
+
+def _number(run: Run, name: str) -> float | None:
+    value = run.info.number(name)
+    return value if value is not None and value >= 1 else None
+
+
+def _sessions(run: Run, rows: pl.DataFrame, bars: pl.DataFrame) -> list[Session]:
+    """The run's sessions, oldest first, each with its rows; the newest gets the bar's steps past its last row as rows."""
+    numbers = sorted(set(rows["segment"].to_list()) | set(bars["segment"].to_list()))
+    made: list[Session] = []
+    for number in numbers:
+        own = rows.filter(pl.col("segment") == number)
+        bar = bars.filter(pl.col("segment") == number)
+        session = _session(run, number, own, bar, is_last=number == numbers[-1])
+        if session is not None:
+            made.append(session)
+    return made
+
+
+def _session(run: Run, number: int, own: pl.DataFrame, bar: pl.DataFrame, *, is_last: bool) -> Session | None:
+    step, gap = own["step"].to_numpy(), own["gap"].to_numpy()
+    bar_step, bar_s = bar["step"].to_numpy(), bar["elapsed_s"].to_numpy().astype(float)
+    moving = bar_step[bar_step > 0]
+    if len(step) == 0 and len(moving) < 2:
+        return None
+    at = own["at"].dt.epoch("us").cast(pl.Float64).to_numpy() / 1e6
+    elapsed, work = sources.finite(own["elapsed_s"]), sources.finite(own["work_s"])
+    if len(moving) and (is_last or len(step) == 0):
+        if len(step):
+            last, span = int(step[-1]), int(np.median(gap))
+        else:
+            jumped = bar_step[0] == 0 and len(moving) > 1 and moving[0] > 2 * max(moving[1] - moving[0], 1)
+            last, span = (int(moving[0]) - 1 if jumped else 0), 1
+        ahead = sources.bars_beyond(bar_step, last, span)
+        gap = np.concatenate([gap, np.diff(ahead, prepend=last)])
+        step = np.concatenate([step, ahead])
+        empty = np.full(len(ahead), np.nan)
+        at, elapsed, work = (np.concatenate([each, empty]) for each in (at, elapsed, work))
+    return Session(number, step, gap, at, elapsed, work, bar_step, bar_s, _begun(run, number, own))
+
+
+def _begun(run: Run, number: int, own: pl.DataFrame) -> float | None:
+    """The moment a session began: its last start event before the first row, else the run's own start for the first session."""
+    begins = run.events.filter(
+        (pl.col("segment") == number) & pl.col("kind").is_in(["start", "resume", "restart"]) & pl.col("at").is_not_null()
+    )
+    first = own["at"].drop_nulls()
+    if first.len():
+        begins = begins.filter(pl.col("at") <= first[0])
+    if begins.height:
+        moment = begins["at"].max()
+        return moment.timestamp() if isinstance(moment, datetime) else None
+    return run.info.started_at.timestamp() if run.info.started_at and number == 0 else None
+
+
+# --- joining ---------------------------------------------------------------------------------------------------
+
+
+def _joined(
+    rows: pl.DataFrame, sessions: list[Session], courses: list[Course]
+) -> tuple[_Table, tuple[Segment, ...], list[float]]:
+    """Sessions on one axis: times add up, measurable gaps are lost time, steps done again keep the later value."""
+    offset, lost, segments, parts = 0.0, [], [], []
+    reached: int | None = None
+    before: float | None = None
+    for i, (session, each) in enumerate(zip(sessions, courses, strict=True)):
+        gap = each.began - before if each.began is not None and before is not None else None
+        gap = gap if gap is not None and gap >= 0 else None
+        if i:
+            lost.append(gap or 0.0)
+        offset += (gap or 0.0) + each.hidden_s
+        own_end = each.end_s.copy()
+        own_end[-1] += each.tail_s
+        end = own_end + offset
+        wall = np.diff(own_end, prepend=0.0) / session.gap
+        if not each.start_known and len(wall):
+            wall[0] = np.nan
+        later = min((other.first for other in sessions[i + 1 :]), default=None)
+        keep = session.step <= later if later is not None else np.ones(len(session.step), dtype=bool)
+        parts.append((session, end, wall, keep))
+        redone = 0 if reached is None else max(min(reached, int(session.step[-1])) - session.first, 0)
+        took = float(own_end[-1])
+        segments.append(
+            Segment(
+                index=session.index,
+                first_step=session.first + 1,
+                last_step=int(session.step[-1]),
+                elapsed_s=None if np.isnan(took) else took,
+                lost_before_s=gap if i else None,
+                redone=redone,
+                started_at=datetime.fromtimestamp(each.began, UTC) if each.began is not None else None,
+            )
+        )
+        reached = int(session.step[-1]) if reached is None else max(reached, int(session.step[-1]))
+        before = each.began + took if each.began is not None else None
+        offset += 0.0 if np.isnan(took) else took
+    return _table(rows, parts), tuple(segments), lost
+
+
+def _table(rows: pl.DataFrame, parts: list[tuple[Session, Floats, Floats, np.ndarray]]) -> _Table:
+    segment = np.concatenate([np.full(int(keep.sum()), s.index) for s, _, _, keep in parts])
+    step = np.concatenate([s.step[keep] for s, _, _, keep in parts])
+    keys = pl.DataFrame({"segment": segment, "step": step}, schema={"segment": pl.Int64, "step": pl.Int64})
+    at = keys.join(rows.select("segment", "step", "at"), on=["segment", "step"], how="left", maintain_order="left")["at"]
+    return _Table(
+        segment=segment,
+        step=step,
+        span=np.concatenate([s.gap[keep] for s, _, _, keep in parts]),
+        at=at,
+        end_s=np.concatenate([end[keep] for _, end, _, keep in parts]),
+        wall_s=np.concatenate([wall[keep] for _, _, wall, keep in parts]),
+        work_s=np.concatenate([s.work_s[keep] for s, _, _, keep in parts]),
+    )
+
+
+def _frame(table: _Table, kinds: Kinds) -> pl.DataFrame:
+    frame = pl.DataFrame(
+        {
+            "segment": table.segment,
+            "step": table.step,
+            "span": table.span,
+            "at": table.at,
+            "end_s": table.end_s,
+            "wall_s": table.wall_s,
+            "extra_s": kinds.extra_s,
+            "kind": kinds.kind,
+        }
+    )
+    return schema.conform(frame.with_columns(pl.col("end_s", "wall_s", "extra_s").fill_nan(None)), CLOCK_STEPS)
+
+
+# --- what is said of the whole ---------------------------------------------------------------------------------
+
+
+def _main_source(sessions: list[Session], courses: list[Course]) -> str:
+    """The source that dates most steps."""
+    steps: dict[str, int] = {}
+    for session, each in zip(sessions, courses, strict=True):
+        if each.source != sources.NONE:
+            steps[each.source] = steps.get(each.source, 0) + int(session.step[-1] - session.first)
+    return max(steps, key=lambda name: steps[name])
+
+
+def _covered(rows: pl.DataFrame, table: _Table, source: str) -> float | None:
+    """Share of the wall clock that the framework's own step times cover; None when only they are known."""
+    if source == sources.STEP_TIMES:
+        return None
+    keys = pl.DataFrame({"segment": table.segment, "step": table.step, "wall_s": table.wall_s * table.span})
+    both = keys.join(rows.select("segment", "step", "gap", "step_s"), on=["segment", "step"], how="left", maintain_order="left")
+    named = sources.finite(both["step_s"] * both["gap"])
+    wall = sources.finite(both["wall_s"])
+    good = np.isfinite(named) & np.isfinite(wall)
+    return float(named[good].sum() / wall[good].sum()) if good.sum() >= 2 and wall[good].sum() > 0 else None
+
+
+def _why(sessions: list[Session], courses: list[Course]) -> str | None:
+    if any(each.source == sources.NONE for each in courses):
+        return "Some sessions of this run tell no time; the elapsed time leaves them out."
+    return None
+
+
+def _nothing(run: Run, position: int | None, first: int | None, why: str) -> Clock:
+    empty = schema.empty(CLOCK_STEPS)
+    return Clock(sources.NONE, 0.0, None, None, None, (), empty, position, first, why=why)
+
+
+def _only_total(run: Run, sessions: list[Session], last: int, first: int) -> Clock:
+    """Rows without time: the run's total, where the log tells it, gives at least a mean."""
+    total = run.info.train_runtime_s
+    if total is None or total <= 0:
+        return _nothing(run, last, first, WHY_NONE)
+    done = int(sessions[-1].step[-1] - sessions[-1].first)
+    return Clock(
+        source=sources.RUN_TIME, resolution_s=0.0, elapsed_s=total, active_s=total, lost_s=None, segments=(),
+        steps=schema.empty(CLOCK_STEPS), position=last, first_step=first, step_s=total / max(done, 1), why=WHY_TOTAL,
+    )  # fmt: skip

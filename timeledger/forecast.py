@@ -1,0 +1,142 @@
+"""The remaining time in numbers: ordinary steps at a drifting level, extra work by its schedule, and any quantile of the sum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from timeledger.interval import calibrated
+from timeledger.level import Level, estimate
+from timeledger.pull import Pull, find_pull
+from timeledger.results import Clock, Facts, Growth, Span, Timing
+from timeledger.rows import Array, Rows, make_rows
+from timeledger.run import Run
+from timeledger.schedule import Extra, extras_to_come
+
+#: Ordinary steps below which only a range is shown.
+ENOUGH_STEPS: Final = 5
+#: The longest generation cycle thought of.
+MAX_CYCLE: Final = 64
+_USUAL_Z: Final = NormalDist().inv_cdf(0.9)
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What is known at one moment of a run about the time to come."""
+
+    elapsed_s: float
+    position: int
+    total: int
+    rows: Rows
+    level: Level
+    extras: tuple[Extra, ...]
+    pull: Pull
+    open_cycle: bool = False
+
+    @property
+    def steps_left(self) -> int:
+        """Steps from the last known one to the planned end."""
+        return self.total - self.position
+
+    @property
+    def step_s(self) -> float:
+        """Mean seconds of an ordinary step to come."""
+        return self.level.recent * math.exp(self.pull.mid)
+
+    @property
+    def extra_s(self) -> float:
+        """Seconds of extra work to come."""
+        return math.fsum(each.seconds for each in self.extras)
+
+    @property
+    def remaining_s(self) -> float:
+        """Seconds to come, the middle."""
+        return self.steps_left * self.step_s + self.extra_s
+
+    def log_widths(self, shares: Sequence[float], steps: float) -> Array:
+        """Logs of quantiles `shares` of the time of the next `steps` steps over its middle."""
+        ordinary = self.steps_left * self.step_s / max(self.remaining_s, 1e-12)
+        wanted = np.array([calibrated(share) for share in shares])
+        z = np.array([NormalDist().inv_cdf(share) for share in wanted])
+        part = steps / max(self.steps_left, 1)
+        level = self.level.quantiles(wanted, max(steps, 1.0)) * ordinary
+        length = np.where(z > 0, self.pull.above, self.pull.below) * ordinary * np.abs(z) / _USUAL_Z * part
+        unsure = math.sqrt(math.fsum(each.sd_s**2 for each in self.extras)) / max(self.remaining_s, 1e-12) * z
+        width: Array = level + np.sign(z) * np.hypot(length, unsure)
+        return width
+
+    def remaining(self, level: float) -> Span:
+        """Remaining seconds with the interval that holds the truth with probability `level`."""
+        level = min(max(level, 0.01), 0.999)
+        low, high = self.log_widths((0.5 - level / 2, 0.5 + level / 2), self.steps_left)
+        mid = self.remaining_s
+        return Span(mid * math.exp(min(low, 0.0)), mid, mid * math.exp(max(high, 0.0)))
+
+
+def make_forecast(run: Run, clock: Clock, timing: Timing, growth: Growth, facts: Facts, total: int) -> Forecast | None:
+    """The forecast, or None when no step has a time yet."""
+    every = make_rows(run, clock)
+    rows = present(every.usable())
+    if clock.elapsed_s is None or clock.position is None:
+        return None
+    position = steps_done(run, clock)
+    extras = extras_to_come(clock, facts, position, total)
+    open_cycle = in_first_cycle(every)
+    if open_cycle is not None:
+        rows, extras = open_cycle, (*extras, _unknown_cycle(open_cycle, total - position))
+    if len(rows) == 0:
+        return None
+    level = estimate(rows.wall_s, rows.span, float(total))
+    pull = find_pull(rows, timing, growth, float(total))
+    return Forecast(clock.elapsed_s, position, total, rows, level, extras, pull, open_cycle is not None)
+
+
+def steps_done(run: Run, clock: Clock) -> int:
+    """Steps done so far: the last step's number, one more where the log counts its training steps from 0."""
+    position = clock.position or 0
+    if clock.first_step != 0:
+        return position
+    zero = run.steps.filter(pl.col("step") == 0)
+    trained = any(zero[name].drop_nulls().len() for name in ("len_mean", "reward", "loss", "step_s"))
+    return position + 1 if trained or zero.height == 0 else position
+
+
+def in_first_cycle(rows: Rows) -> Rows | None:
+    """All steps as one row when only the first one has a length: it generated, and the next generation has not come yet.
+
+    Its time then is no slow start. How many steps the cycle has is not known before it ends: more than so far, at most
+    MAX_CYCLE, each doubling as likely as the other.
+    """
+    timed = rows.pick(np.isfinite(rows.wall_s) & (rows.wall_s > 0))
+    has = np.isfinite(timed.len_mean)
+    if len(timed) < 3 or not has[0] or has[1:].any():
+        return None
+    slow, fast, steps = float(timed.wall_s[0]), float(np.median(timed.wall_s[1:])), float(timed.span.sum())
+    if slow < 1.5 * fast or steps >= MAX_CYCLE / 2:
+        return None
+    share = (1 / steps - 1 / MAX_CYCLE) / math.log(MAX_CYCLE / steps)
+    one = timed.pick(np.arange(len(timed)) == len(timed) - 1)
+    return replace(one, wall_s=np.array([fast + (slow - fast) * share]), span=np.array([steps]))
+
+
+def _unknown_cycle(row: Rows, steps: int) -> Extra:
+    seconds = float(row.wall_s[0]) * steps
+    words = "Only the first step has generated answers so far: the cost of a whole generation cycle is not known yet."
+    return Extra("unknown", 0.0, 0.6 * seconds, words)
+
+
+def present(rows: Rows) -> Rows:
+    """The rows that tell of now: the last session when it holds enough steps, without a slow first step."""
+    if len(rows) == 0:
+        return rows
+    last = rows.pick(rows.segment == rows.segment[-1])
+    rows = last if float(last.span.sum()) >= ENOUGH_STEPS and len(last) >= 3 else rows
+    if 2 <= len(rows) <= 12 and rows.wall_s[0] > 1.1 * float(np.median(rows.wall_s[1:])):
+        rows = rows.pick(np.arange(len(rows)) > 0)
+    return rows

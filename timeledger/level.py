@@ -1,0 +1,144 @@
+"""The level of a drifting series and how sure one can be of it: a local level model, averaged over drift sizes.
+
+The series is a level that wanders (a random walk over the run's progress) plus noise. How far a level wanders over a
+whole run is not known early, so every size on a grid is tried, weighted by a prior learned from real runs
+(`quantiles.json`) and by how well it explains this run so far. Errors of projections on real runs fall with progress
+as (1 - progress)^1.5, which is what such a walk says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from timeledger.learned import LEARNED
+from timeledger.rows import Array
+
+#: Standard deviation of the drift over a whole run, as a share of the level.
+DRIFTS: Final = 0.005 * 2.0 ** np.arange(9)
+#: The noise is estimated from few rows, so it is tried at these factors too.
+NOISES: Final = np.array([0.7, 1.0, 1.5])
+BLOCKS: Final = 24
+CLIP: Final = 5.0
+
+
+def prior() -> Array:
+    """Weight of each drift size before the run is seen: log-normal, with median and spread learned from real runs."""
+    away = (np.log(DRIFTS) - np.log(LEARNED.drift_median)) / LEARNED.drift_spread
+    weight: Array = np.exp(-0.5 * away**2)
+    share: Array = weight / weight.sum()
+    return share
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What is known of the level now: one entry a component of the mixture (relative to `scale` seconds a step).
+
+    `mid`: components' present level; `variance`: of it; `walk`: drift variance a step; `weight`: posterior weight.
+    `noise`: relative standard deviation of one row; `overall`, `recent`: seconds a step of all rows and now.
+    """
+
+    scale: float
+    mid: Array
+    variance: Array
+    walk: Array
+    weight: Array
+    noise: float
+    overall: float
+    recent: float
+
+    def spread(self, steps: float) -> Array:
+        """Relative standard deviation, by component, of the mean of the next `steps` steps."""
+        sd: Array = np.sqrt(self.variance + self.walk * steps / 3)
+        return sd
+
+    def quantiles(self, shares: Array, steps: float) -> Array:
+        """Logs of quantiles of the mean of the next `steps` steps over `recent`, read off a grid of the mixture."""
+        sd = self.spread(steps)
+        centre = np.log(np.maximum(1 + self.mid, 0.05)) - np.log(self.recent / self.scale)
+        reach = np.linspace(-1.0, 1.0, 241)
+        reach = np.sign(reach) * np.abs(reach) ** 3
+        middle = float(self.weight @ centre)
+        width = 5 * float(np.max(np.abs(centre - middle) + sd * (self.weight > 1e-6)))
+        grid = middle + reach * width
+        below = _normal_cdf((grid[:, None] - centre) / sd) @ self.weight
+        found: Array = np.interp(shares, below, grid)
+        return found
+
+
+def _normal_cdf(z: Array) -> Array:
+    """The normal distribution function (Abramowitz and Stegun 26.2.17, error below 1e-7)."""
+    t = 1 / (1 + 0.2316419 * np.abs(z))
+    poly = t * (0.319381530 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))))
+    tail = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi) * poly
+    cdf: Array = np.where(z >= 0, 1 - tail, tail)
+    return cdf
+
+
+def blocks(values: Array, span: Array) -> tuple[Array, Array]:
+    """At most BLOCKS consecutive means and their spans."""
+    n = len(values)
+    if n <= BLOCKS:
+        return values, span
+    starts = np.unique(np.linspace(0, n, BLOCKS + 1)[:-1].astype(int))
+    total = np.add.reduceat(span, starts)
+    return np.add.reduceat(values * span, starts) / total, total
+
+
+def clip_spikes(values: Array) -> Array:
+    """Values pulled in to CLIP robust deviations of a running median, so that single rows cannot move the level."""
+    n, half = len(values), 4
+    if n < 5:
+        return values
+    padded = np.pad(values, half, mode="reflect" if n > half else "edge")
+    middle = np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1), axis=1)
+    away = values - middle
+    scale = 1.4826 * float(np.median(np.abs(away)))
+    return middle + np.clip(away, -CLIP * scale, CLIP * scale) if scale > 0 else values
+
+
+def estimate(values: Array, span: Array, total: float) -> Level:
+    """The level of a run of `total` steps from rows of `span` steps each. What spikes cost stays in, spread evenly."""
+    clipped = clip_spikes(values)
+    excess = float(np.average(values - clipped, weights=span))
+    y, k = blocks(clipped, span)
+    scale = float(np.average(y, weights=k))
+    z = y / scale - 1
+    noise = _noise(z)
+    mid, variance, walk, weight = _filter(z, k, noise, total)
+    recent = scale * (1 + float(weight @ mid))
+    shift = excess / scale
+    return Level(
+        scale, mid + shift, variance, walk, weight, noise,
+        float(np.average(values, weights=span)), max(recent + excess, 0.05 * scale),
+    )  # fmt: skip
+
+
+def _noise(z: Array) -> float:
+    """Row-to-row noise from differences, which a slow drift does not inflate; a guess while there are few rows."""
+    guess, trust = 0.08, 3.0
+    move = np.diff(z)
+    if len(move) == 0:
+        return guess
+    power = 0.5 * (float(np.mean(move**2)) / 2 + (1.4826 * float(np.median(np.abs(move)))) ** 2 / 2)
+    return max(float(np.sqrt((len(move) * power + trust * guess**2 * min(1.0, 3 / len(move))) / (len(move) + trust))), 1e-3)
+
+
+def _filter(z: Array, k: Array, noise: float, total: float) -> tuple[Array, Array, Array, Array]:
+    """Kalman filter of every drift and noise at once: level now, its variance, drift variance a step, posterior weight."""
+    drift, sigma = (each.ravel() for each in np.meshgrid(DRIFTS, noise * NOISES, indexing="ij"))
+    walk = drift**2 / max(total, 1.0)
+    typical = float(np.median(k))
+    level, variance = np.full_like(drift, z[0]), sigma**2 * typical / k[0]
+    log_like = np.zeros_like(drift)
+    for at in range(1, len(z)):
+        variance = variance + walk * (k[at] + k[at - 1]) / 2
+        spread = variance + sigma**2 * typical / k[at]
+        miss = z[at] - level
+        log_like -= 0.5 * (np.log(spread) + miss**2 / spread)
+        gain = variance / spread
+        level, variance = level + gain * miss, variance * (1 - gain)
+    weight = np.repeat(prior() / len(NOISES), len(NOISES)) * np.exp(log_like - log_like.max())
+    return level, variance, walk, weight / weight.sum()

@@ -1,0 +1,261 @@
+"""Work that comes every k steps: evaluation and checkpoints, from phases, events, settings, or the steps' own pattern."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timeledger.clock_sources import Floats, Ints
+from timeledger.phases import TopPhases
+from timeledger.results import Facts, Periodic
+from timeledger.run import Run
+
+Mask = NDArray[np.bool_]
+Work = Literal["evaluation", "checkpoint", "unknown"]
+
+#: A phase in more of the rows than this is part of every step, not periodic.
+_EVERY_ROW: Final = 0.9
+#: A residual counts as a spike above this share of a usual row, and this many robust standard deviations.
+_SPIKE_SHARE: Final = 0.25
+_SPIKE_SIGMA: Final = 5.0
+#: Spikes that come together by chance less often than this are a schedule.
+_CHANCE: Final = 1e-3
+_ENOUGH_ROWS: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """What is known of one kind of periodic work before looking at residuals.
+
+    `rows` are table rows it is paid in, `seconds` its own time there (NaN: not logged).
+    """
+
+    kind: Work
+    every: int | None
+    rows: Ints
+    seconds: Floats
+    known_from: str
+    at_end: bool = False
+
+
+def known_schedules(run: Run, facts: Facts, top: TopPhases, segment: Ints, step: Ints, span: Ints) -> list[Schedule]:
+    """Evaluation and checkpoints as phases, events, settings or a person tell them; the best source of each kind."""
+    made: list[Schedule] = []
+    keys = pl.DataFrame({"segment": segment, "step": step, "row": np.arange(len(step))})
+    for kind in ("evaluation", "checkpoint"):
+        every, told = _told(run, facts, kind)
+        at_end = _at_end(run, facts) if kind == "evaluation" else False
+        found = _from_phases(top, kind, keys) or _from_events(run, kind, segment, step)
+        if found is not None:
+            rows, seconds, source = found
+            every = every or _spacing(step[rows])
+        elif every:
+            rows = _due(step, span, every)
+            seconds, source = np.full(len(rows), np.nan), told
+        elif at_end:
+            rows, seconds, source = np.array([], dtype=np.int64), np.array([]), "given" if facts.eval_at_end else "setting"
+        else:
+            continue
+        made.append(Schedule(kind, every, rows, seconds, source, at_end))
+    return made
+
+
+def _told(run: Run, facts: Facts, kind: str) -> tuple[int | None, str]:
+    """The interval that a person or a setting names, and which of the two."""
+    given = facts.eval_every if kind == "evaluation" else facts.save_every
+    if given and given > 0:
+        return int(given), "given"
+    value = run.info.number("eval_steps" if kind == "evaluation" else "save_steps")
+    return (int(value), "setting") if value is not None and value >= 1 else (None, "setting")
+
+
+def _at_end(run: Run, facts: Facts) -> bool:
+    """True when an evaluation after the last step is announced."""
+    if facts.eval_at_end is not None:
+        return facts.eval_at_end
+    return run.info.setting("eval_at_end") is True
+
+
+def _from_phases(top: TopPhases, kind: str, keys: pl.DataFrame) -> tuple[Ints, Floats, str] | None:
+    phase = top.frame.filter((pl.col("phase") == kind) & (pl.col("seconds") > 0))
+    if phase.is_empty():
+        return None
+    rows = phase.group_by("segment", "step").agg(pl.col("seconds").sum()).join(keys, on=["segment", "step"]).sort("row")
+    if rows.is_empty() or rows.height > _EVERY_ROW * keys.height and keys.height > 3:
+        return None
+    return rows["row"].to_numpy(), rows["seconds"].to_numpy(), "phase"
+
+
+def _from_events(run: Run, kind: str, segment: Ints, step: Ints) -> tuple[Ints, Floats, str] | None:
+    events = run.events.filter((pl.col("kind") == kind) & pl.col("step").is_not_null())
+    if events.is_empty() or len(step) == 0:
+        return None
+    events = events.group_by("segment", "step").agg(pl.col("seconds").filter(pl.col("seconds").is_finite()).sum(), pl.col("seconds").is_finite().any().alias("timed"))
+    where = np.searchsorted(step, events["step"].to_numpy())
+    inside = where < len(step)
+    inside &= segment[np.minimum(where, len(step) - 1)] == events["segment"].to_numpy()
+    seconds = np.where(events["timed"].fill_null(False).to_numpy(), events["seconds"].to_numpy(), np.nan)
+    rows, first = np.unique(where[inside], return_index=True)
+    if len(rows) == 0 or (len(rows) > _EVERY_ROW * len(step) and len(step) > 3):
+        return None
+    return rows, seconds[inside][first].astype(float), "event"
+
+
+def _spacing(steps: Ints) -> int | None:
+    """The interval at which work was seen, when it is regular enough to be one."""
+    if len(steps) < 2:
+        return None
+    apart, count = np.unique(np.diff(steps), return_counts=True)
+    best = int(apart[np.argmax(count)])
+    return best if best > 0 and count.max() >= 0.5 * (len(steps) - 1) else None
+
+
+def _due(step: Ints, span: Ints, every: int) -> Ints:
+    """Rows whose span holds a multiple of `every`."""
+    return np.flatnonzero(step // every > (step - span) // every)
+
+
+def place(schedule: Schedule, excess_s: Floats, count: int) -> Schedule:
+    """Move a schedule's rows to where its time was paid: the row itself, or the next one (work after the row was written)."""
+    rows = schedule.rows
+    if len(rows) == 0 or schedule.known_from == "phase":
+        return schedule
+    here, there = excess_s[rows], excess_s[np.minimum(rows + 1, count - 1)]
+    there = np.where(rows + 1 < count, there, np.nan)
+    if not np.isfinite(there).any() or _middle(there) <= max(_middle(here), 0.0):
+        return schedule
+    keep = rows + 1 < count
+    return replace(schedule, rows=rows[keep] + 1, seconds=schedule.seconds[keep])
+
+
+def _middle(values: Floats) -> float:
+    good = values[np.isfinite(values)]
+    return float(np.median(good)) if len(good) else 0.0
+
+
+# --- the pattern of the steps themselves -----------------------------------------------------------------------
+
+
+def spikes(wall_s: Floats, level: Floats, sigma: float) -> Mask:
+    """Rows that stand out above their surroundings."""
+    with np.errstate(invalid="ignore"):
+        beyond = wall_s / level - 1
+    return np.nan_to_num(beyond, nan=0.0) > max(_SPIKE_SHARE, _SPIKE_SIGMA * sigma)
+
+
+def find_period(step: Ints, span: Ints, spike: Mask, taken: Mask) -> tuple[int, int] | None:
+    """(period, offset) of spikes that come every so many steps, with too much regularity for chance; None otherwise.
+
+    A row may hold work done at any step of its span, or just before it (paid after the row before was written).
+    Rows `taken` by a known schedule are no evidence either way. The newest rows decide in a very long run.
+    """
+    step, span, spike, taken = (each[-_ENOUGH_ROWS:] for each in (step, span, spike, taken))
+    at = np.flatnonzero(spike)
+    if len(at) < 2 or len(at) > 0.6 * len(step):
+        return None
+    best: tuple[float, int, int] | None = None
+    periods = _candidates(step[at], span[at])
+    for period in periods:
+        for offset in _offsets(step[at], span[at], period):
+            chance = _chance(step, span, spike, taken, period, offset, len(periods))
+            if chance is not None and (best is None or chance < best[0] - 1e-9):
+                best = (chance, period, offset)
+    if best is None or best[0] > math.log(_CHANCE):
+        return None
+    return best[1], best[2]
+
+
+def _candidates(steps: Ints, span: Ints) -> list[int]:
+    """Periods that the distances between spikes suggest, largest evidence first."""
+    apart = np.diff(steps[-400:])
+    slack = int(np.median(span))
+    found: dict[int, None] = {}
+    for base in np.unique(apart):
+        for move in {0, slack, -slack, 1, -1}:
+            if base + move >= 2:
+                found[int(base + move)] = None
+    whole = int(np.gcd.reduce(apart))
+    if whole >= 2:
+        found[whole] = None
+    return list(found)[:120]
+
+
+def _offsets(steps: Ints, span: Ints, period: int) -> list[int]:
+    """Offsets to try: multiples of the period, and the commonest remainder."""
+    left, count = np.unique(steps % period, return_counts=True)
+    usual = int(left[np.argmax(count)])
+    return list(dict.fromkeys([0, usual]))
+
+
+def _chance(
+    step: Ints, span: Ints, spike: Mask, taken: Mask, period: int, offset: int, tried: int
+) -> float | None:
+    """Log-probability that spikes fall on this schedule by chance; None when they do not follow it."""
+    due = due_rows(step, span, spike, period, offset)
+    due = due[~taken[due]]
+    wanted, hits, all_spikes = len(due), int(spike[due].sum()), int(spike.sum())
+    if wanted < 2 or hits < min(0.8 * wanted, wanted - 1) or hits < 0.5 * all_spikes or (hits < 3 and hits < wanted):
+        return None
+    rate = min(all_spikes / len(step), 0.99)
+    prior = math.log(2 * tried) + (0.0 if offset == 0 else math.log(period)) + (0.0 if period % 5 == 0 else math.log(5))
+    misses = wanted - hits
+    return hits * math.log(rate) + misses * math.log(max(1 - rate, 1e-9)) + _log_choose(wanted, hits) + prior
+
+
+def due_rows(step: Ints, span: Ints, spike: Mask, period: int, offset: int) -> Ints:
+    """One row for each time the work was due: the row that holds it, or its neighbour where that one spikes."""
+    due = np.flatnonzero((step - offset) // period > (step - span - offset) // period)
+    due = due[due > 0]
+    following = np.minimum(due + 1, len(step) - 1)
+    after = spike[following] & ~spike[due]
+    late = after.mean() > 0.5 if len(due) else False
+    rows = following if late else due
+    return np.unique(rows[: len(rows) - 1] if late and len(due) and due[-1] + 1 >= len(step) else rows)
+
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
+# --- prices ----------------------------------------------------------------------------------------------------
+
+
+def priced(schedules: list[Schedule], excess_s: Floats, facts: Facts) -> tuple[list[Periodic], Floats]:
+    """Each schedule with the seconds of one, and every row's seconds of periodic work.
+
+    Where two schedules meet in a row and only one logs its own time, the other takes the rest; where none does, the
+    rows of one alone tell.
+    """
+    extra = np.zeros(len(excess_s))
+    known = np.zeros(len(excess_s))
+    for each in schedules:
+        timed = np.isfinite(each.seconds)
+        known[each.rows[timed]] += each.seconds[timed]
+    made = [_price(each, schedules, excess_s, known, facts) for each in schedules]
+    for each in schedules:
+        extra[each.rows] = np.maximum(excess_s[each.rows], known[each.rows])
+    return made, np.nan_to_num(np.maximum(extra, 0.0))
+
+
+def _price(own: Schedule, all_of_them: list[Schedule], excess_s: Floats, known: Floats, facts: Facts) -> Periodic:
+    given = facts.eval_s if own.kind == "evaluation" else facts.save_s if own.kind == "checkpoint" else None
+    seconds: float | None
+    timed = own.seconds[np.isfinite(own.seconds)]
+    if given is not None:
+        seconds = given
+    elif len(timed):
+        seconds = _middle(timed[-5:])
+    else:
+        others = [each.rows for each in all_of_them if each is not own]
+        busy = np.concatenate(others) if others else np.array([], dtype=np.int64)
+        alone = own.rows[~np.isin(own.rows, busy)]
+        rest = excess_s[own.rows] - known[own.rows]
+        told = excess_s[alone] if len(alone) else rest
+        good = told[np.isfinite(told)][-5:]
+        seconds = max(_middle(good), 0.0) if len(good) and (len(alone) or known[own.rows].any() or own.kind == "evaluation") else None
+    return Periodic(own.kind, own.every, seconds, len(own.rows), own.known_from, own.at_end)

@@ -1,0 +1,137 @@
+"""Which phases of a log may be added: no child beside its parent, no overlap, and what lies outside the step's own time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+from timeledger.run import Run
+
+_ROW: Final = ["segment", "step"]
+#: Deepest nesting of phases that is followed (no known framework logs more than three levels).
+_DEPTH: Final = 4
+#: Work that frameworks are known to do between two steps.
+_CAN_BE_OUTSIDE: Final = ("evaluation", "checkpoint", "weight_sync", "data")
+
+
+@dataclass(frozen=True, slots=True)
+class TopPhases:
+    """Top-level phases: (segment, step, phase, name, seconds, outside), seconds of one step.
+
+    `overlapping` has the same columns for phases that run beside others (async generation) and are never added.
+    """
+
+    frame: pl.DataFrame
+    overlapping: pl.DataFrame
+
+    @property
+    def overlapped(self) -> bool:
+        """True when some phase runs at the same time as others."""
+        return self.overlapping.height > 0
+
+    def outside_s(self) -> pl.DataFrame:
+        """(segment, step, outside_s): seconds of one step that the framework's own step time leaves out."""
+        return self.frame.filter("outside").group_by(_ROW).agg(pl.col("seconds").sum().alias("outside_s"))
+
+
+def top_level(run: Run) -> TopPhases:
+    """The phases of a run that may be added, with `outside` decided where the log does not say.
+
+    A child counts only in rows that lack every phase above it (a log may hold the child alone).
+    """
+    usable = pl.col("seconds").is_finite() & (pl.col("seconds") >= 0)
+    phases = run.phases.filter(usable).unique(["segment", "step", "name"], keep="last", maintain_order=True)
+    if phases.is_empty():
+        empty = phases.select("segment", "step", "phase", "name", "seconds", pl.col("outside").fill_null(False))
+        return TopPhases(empty, empty)
+    top = _without_children(phases)
+    wanted = ["segment", "step", "phase", "name", "seconds", "outside"]
+    beside = pl.col("overlaps").fill_null(False)
+    added = _decide_outside(run, top.filter(~beside).select(wanted))
+    return TopPhases(added, top.filter(beside).select(wanted).with_columns(pl.col("outside").fill_null(False)))
+
+
+def _without_children(phases: pl.DataFrame) -> pl.DataFrame:
+    """Rows whose parents, at any height, are absent from the same step."""
+    if phases["parent"].null_count() == phases.height:
+        return phases
+    above = dict(phases.filter(pl.col("parent").is_not_null()).select("name", "parent").unique("name").iter_rows())
+    present = phases.select(*_ROW, pl.col("name").alias("parent")).with_columns(pl.lit(True).alias("there"))
+    top, climbing = phases, phases.select(*_ROW, "name", pl.col("parent"))
+    for _ in range(_DEPTH):
+        climbing = climbing.filter(pl.col("parent").is_not_null() & (pl.col("parent") != pl.col("name")))
+        if climbing.is_empty():
+            break
+        covered = climbing.join(present, on=[*_ROW, "parent"], how="semi")
+        top = top.join(covered, on=[*_ROW, "name"], how="anti")
+        climbing = climbing.with_columns(pl.col("parent").replace_strict(above, default=None, return_dtype=pl.String))
+    return top
+
+
+def _decide_outside(run: Run, top: pl.DataFrame) -> pl.DataFrame:
+    """Fill `outside` where it is null, by the file itself (verl moved `testing` and `save_checkpoint` between versions).
+
+    Phases of every step are settled first, longest first: each one is inside as long as the sum fits into the step.
+    What does not fit is outside when its kind of work can be, else it is part of a phase already counted and dropped.
+    The rare ones are then judged one by one: outside when the sum exceeds the step by about that phase.
+    """
+    unknown = top.filter(pl.col("outside").is_null()).group_by("name", "phase").agg(pl.len(), pl.col("seconds").sum())
+    steps = run.steps.select(*_ROW, "step_s").filter(pl.col("step_s").is_finite()).unique(_ROW, keep="last")
+    if unknown.is_empty() or steps.is_empty():
+        return top.with_columns(pl.col("outside").fill_null(False))
+    unknown = unknown.sort("seconds", "name", descending=True)
+    usual = unknown.filter(pl.col("len") >= 0.5 * steps.height)
+    rare = unknown.filter(pl.col("len") < 0.5 * steps.height)["name"].to_list()
+    inside = top.filter((pl.col("outside") == False) & ~pl.col("name").is_in(rare))  # noqa: E712
+    sums = inside.group_by(_ROW).agg(pl.col("seconds").sum().alias("inside_s"))
+    steps = steps.join(sums, on=_ROW, how="left").with_columns(pl.col("inside_s").fill_null(0.0))
+    decided: dict[str, bool] = {}
+    nested: list[str] = []
+    for name, phase in usual.select("name", "phase").iter_rows():
+        own = _own(top, name)
+        if _fits(steps.join(own, on=_ROW)):
+            decided[name], steps = False, _with(steps, own)
+        elif phase in _CAN_BE_OUTSIDE:
+            decided[name] = True
+        else:
+            nested.append(name)
+    for name in rare:
+        own = _own(top, name)
+        decided[name] = _exceeds(steps.join(own, on=_ROW))
+        steps = steps if decided[name] else _with(steps, own)
+    guess = pl.col("name").replace_strict(decided, default=False, return_dtype=pl.Boolean)
+    return top.filter(~pl.col("name").is_in(nested)).with_columns(pl.col("outside").fill_null(guess))
+
+
+def _own(top: pl.DataFrame, name: str) -> pl.DataFrame:
+    return top.filter(pl.col("name") == name).select(*_ROW, "seconds")
+
+
+def _with(steps: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
+    """The steps with a phase added to what lies inside them."""
+    added = pl.col("inside_s") + pl.col("seconds").fill_null(0.0)
+    return steps.join(own, on=_ROW, how="left").with_columns(added.alias("inside_s")).drop("seconds")
+
+
+def _fits(rows: pl.DataFrame) -> bool:
+    """True when the phase fits into what its steps leave free, in most of them (a hundredth of the step is rounding)."""
+    room = rows.select(pl.col("inside_s") + pl.col("seconds") <= 1.01 * pl.col("step_s")).to_series().mean()
+    return not isinstance(room, float) or room >= 0.5
+
+
+def _exceeds(rows: pl.DataFrame) -> bool:
+    """True when adding the phase makes the sum exceed the step by more than half the phase, in most rows where it matters."""
+    telling = rows.filter(pl.col("seconds") > 0.02 * pl.col("step_s"))
+    if telling.is_empty():
+        return False
+    beyond = telling.select((pl.col("inside_s") + pl.col("seconds") - pl.col("step_s")) > 0.5 * pl.col("seconds"))
+    share = beyond.to_series().mean()
+    return isinstance(share, float) and share > 0.5
+
+
+def summed_step_s(top: TopPhases) -> pl.DataFrame:
+    """(segment, step, summed_s): the step as the sum of its phases, for frameworks that log phases and no step time."""
+    inside = top.frame.filter(~pl.col("outside"))
+    return inside.group_by(_ROW).agg(pl.col("seconds").sum().alias("summed_s"))

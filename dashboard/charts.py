@@ -51,7 +51,7 @@ def time_scale(longest_s: float) -> tuple[float, str]:
 def blank(dark: bool, *, height: int = 320, x: str = "step", y: str = "", legend: bool = True) -> go.Figure:
     """An empty figure in the page's inks, transparent, with room for a legend above the plot."""
     inks = theme(dark)
-    axis = {
+    axis: dict[str, Any] = {
         "gridcolor": inks.grid,
         "zeroline": False,
         "linecolor": inks.grid,

@@ -1,15 +1,17 @@
-"""Small multiples of what tells whether a run learns: one row a quantity, one shared axis of steps."""
+"""Small multiples on one shared axis: what tells whether a run learns, and what its inference engine did."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
 import plotly.graph_objects as go
 import polars as pl
 
 from dashboard.charts import blank, floats, see_through, thin
-from dashboard.theme import theme
+from dashboard.theme import Theme, theme
 
 _ROW: Final = 92
 
@@ -51,54 +53,111 @@ def absent(steps: pl.DataFrame) -> list[Sign]:
     return [sign for sign in SIGNS if not steps[sign.column].count()]
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a panel; a `faint` one is not named on hover."""
+
+    x: Any
+    values: pl.Series
+    name: str
+    faint: bool = False
+    dash: str = "solid"
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One small chart: its label, its lines, a level to read it against."""
+
+    label: str
+    lines: tuple[Line, ...]
+    level: float | None = None
+
+
 def health(steps: pl.DataFrame, dark: bool) -> go.Figure | None:
-    """One small chart a sign, stacked on one axis of steps: values faint, their running median strong."""
-    signs = present(steps)
-    if not signs:
+    """One small chart a sign: values faint, their running median strong."""
+    panels = []
+    for sign in present(steps):
+        rows = steps.select("step", sign.column).drop_nulls()
+        values, x = rows[sign.column], rows["step"].to_numpy()
+        smooth = values.rolling_median(max(1, min(25, rows.height // 8)), min_samples=1, center=True)
+        panels.append(Panel(sign.label, (Line(x, values, sign.label, True), Line(x, smooth, sign.label)), sign.healthy))
+    return stacked(panels, "step", dark)
+
+
+def engine(samples: pl.DataFrame, dark: bool) -> go.Figure | None:
+    """What the inference engine did over time: throughput, requests, KV cache; None without at least two samples."""
+    samples = samples.filter(pl.col("kind").is_in(["log", "metrics"]))
+    if samples.height < 2:
+        return None
+    timed = samples["at"].null_count() == 0
+    x = samples["at"].to_numpy() if timed else samples["line"].to_numpy()
+    wanted = (
+        ("generated, tok/s", (("gen_tok_s", "generated", "solid"),)),
+        ("requests", (("running", "running", "solid"), ("waiting", "waiting", "dot"))),
+        ("KV cache used, %", (("kv_cache", "KV cache", "solid"),)),
+        ("preemptions", (("preemptions", "preemptions", "solid"),)),
+    )
+    panels = []
+    for label, columns in wanted:
+        lines = [
+            Line(x, samples[name] * (100 if name == "kv_cache" else 1), shown, dash=dash)
+            for name, shown, dash in columns
+            if samples[name].count()
+        ]
+        if lines:
+            panels.append(Panel(label, tuple(lines)))
+    return stacked(panels, "" if timed else "line of the log", dark)
+
+
+def stacked(panels: Sequence[Panel], x: str, dark: bool) -> go.Figure | None:
+    """Panels one above the other on one axis."""
+    if not panels:
         return None
     inks = theme(dark)
-    figure = blank(dark, height=56 + _ROW * len(signs), legend=False)
-    room = 1 / len(signs)
-    for row, sign in enumerate(signs):
-        axis = "y" if row == 0 else f"y{row + 1}"
-        top = 1 - row * room
-        rows = steps.select("step", sign.column).drop_nulls()
-        smooth = rows[sign.column].rolling_median(max(1, min(25, rows.height // 8)), min_samples=1, center=True)
-        for values, width, colour in (
-            (rows[sign.column], 1.0, see_through(inks.accent, 0.4)),
-            (smooth, 2.0, inks.accent),
-        ):
-            shown = floats(values)
-            kept = thin(len(shown), shown, limit=1000)
-            figure.add_trace(
-                go.Scatter(
-                    x=rows["step"].to_numpy()[kept],
-                    y=shown[kept],
-                    yaxis=axis,
-                    mode="lines+markers" if rows.height < 3 else "lines",
-                    name=sign.label,
-                    line={"color": colour, "width": width},
-                    hovertemplate="%{y:,.4~r}",
-                    hoverinfo="skip" if width == 1.0 else None,
-                )
-            )
-        layout = {
-            "domain": [top - room * 0.74, top - room * 0.06],
-            "nticks": 3,
-            "rangemode": "normal",
-            "gridcolor": inks.grid,
-            "zeroline": False,
-            "automargin": True,
-            "title": {"text": ""},
-            "tickfont": {"size": 11, "color": inks.soft},
-        }
-        figure.update_layout({f"yaxis{'' if row == 0 else row + 1}": layout})
-        label = {"text": sign.label, "showarrow": False, "font": {"size": 12, "color": inks.ink}}
-        figure.add_annotation(xref="paper", yref="paper", x=0, y=top + 0.0, xanchor="left", yanchor="middle", **label)
-        if sign.healthy is not None:
-            figure.add_shape(
-                type="line", xref="paper", x0=0, x1=1, yref=axis, y0=sign.healthy, y1=sign.healthy,
-                line={"color": inks.soft, "dash": "dot", "width": 1},
-            )  # fmt: skip
-    figure.update_layout(xaxis={"anchor": f"y{len(signs)}" if len(signs) > 1 else "y"}, margin={"t": 18})
+    figure = blank(dark, height=56 + _ROW * len(panels), legend=False, x=x)
+    room = 1 / len(panels)
+    for row, panel in enumerate(panels):
+        axis, top = "y" if row == 0 else f"y{row + 1}", 1 - row * room
+        for line in panel.lines:
+            figure.add_trace(_trace(line, axis, inks))
+        figure.update_layout({f"yaxis{axis[1:]}": _axis(top - room * 0.74, top - room * 0.06, inks)})
+        label = {"text": panel.label, "showarrow": False, "font": {"size": 12, "color": inks.ink}}
+        figure.add_annotation(xref="paper", yref="paper", x=0, y=top, xanchor="left", yanchor="middle", **label)
+        if panel.level is not None:
+            dotted = {"color": inks.soft, "dash": "dot", "width": 1}
+            ends = {"x0": 0, "x1": 1, "y0": panel.level, "y1": panel.level}
+            figure.add_shape(type="line", xref="paper", yref=axis, line=dotted, **ends)
+    figure.update_layout(xaxis={"anchor": f"y{len(panels)}" if len(panels) > 1 else "y"}, margin={"t": 18})
     return figure
+
+
+def _trace(line: Line, axis: str, inks: Theme) -> go.Scatter:
+    shown = floats(line.values)
+    kept = thin(len(shown), shown, limit=1000)
+    return go.Scatter(
+        x=np.asarray(line.x)[kept],
+        y=shown[kept],
+        yaxis=axis,
+        mode="lines+markers" if len(shown) < 3 else "lines",
+        name=line.name,
+        line={
+            "color": see_through(inks.accent, 0.4) if line.faint else inks.accent,
+            "width": 1 if line.faint else 2,
+            "dash": line.dash,
+        },
+        hovertemplate=None if line.faint else "%{y:,.4~r}",
+        hoverinfo="skip" if line.faint else None,
+    )
+
+
+def _axis(bottom: float, top: float, inks: Theme) -> dict[str, Any]:
+    return {
+        "domain": [bottom, top],
+        "nticks": 3,
+        "rangemode": "normal",
+        "gridcolor": inks.grid,
+        "zeroline": False,
+        "automargin": True,
+        "title": {"text": ""},
+        "tickfont": {"size": 11, "color": inks.soft},
+    }

@@ -108,7 +108,7 @@ def _layer(table: pl.DataFrame, name: str, dark: bool, suffix: str) -> go.Bar | 
         "size": 6,
         "solidity": 0.4,
     }
-    fill = {"fillcolor": "rgba(0,0,0,0)" if outlined else see_through(colour, 0.85)}
+    fill: dict[str, Any] = {"fillcolor": see_through(colour, 0.1 if outlined else 0.85)}
     if shown.hatch:
         fill |= {"fillpattern": pattern}
     line = {"width": 1 if outlined else 0, "color": colour}
@@ -221,13 +221,9 @@ def step_cost(timing: Timing, dark: bool) -> go.Figure | None:
         x, y = floats(ends["x"]), floats(ends["fitted_s"])
         if timing.fixed_s is not None:
             x, y = np.append(0.0, x), np.append(timing.fixed_s.mid, y)
+        name = "fitted" if timing.fixed_s is None else f"fitted; fixed part {units.show_seconds(timing.fixed_s.mid)}"
         style = {"color": inks.ink, "width": 2}
-        figure.add_trace(go.Scatter(x=x, y=y, mode="lines", name="fitted", line=style, hoverinfo="skip"))
-        if timing.fixed_s is not None:
-            text = f"fixed {units.show_seconds(timing.fixed_s.mid)}"
-            figure.add_annotation(
-                x=0, y=timing.fixed_s.mid, text=text, xanchor="left", yshift=-12, xshift=10, showarrow=False
-            )
+        figure.add_trace(go.Scatter(x=x, y=y, mode="lines", name=name, line=style, hoverinfo="skip"))
     figure.update_layout(hovermode="closest", xaxis={"rangemode": "tozero"})
     return figure
 

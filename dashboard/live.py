@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Final
 
 import streamlit as st
 
 from dashboard import load
-from dashboard.load import Entry
+from dashboard.load import Entry, Opened
 from timeledger import units
 from timeledger.errors import TimeledgerError
 from timeledger.results import Analysis, State
@@ -49,3 +50,17 @@ def _watch(path: str, shown: int, state: State, usual: str) -> None:
         )
     else:
         st.caption(f":material/sync: Following the log. Last new line {ago} ago.")
+
+
+def wait_for(opened: Opened) -> None:
+    """Look again, while the page is open, at paths that exist but hold nothing readable yet."""
+    waiting = tuple(source for source, _ in opened.problems if Path(source).exists())
+    if waiting:
+        _wait(waiting)
+
+
+@st.fragment(run_every=3 * EVERY_S)
+def _wait(paths: tuple[str, ...]) -> None:
+    if any(load.problem(path) is None for path in paths):
+        st.rerun()
+    st.caption(":material/sync: Looking again: a log that is empty now may still begin.")

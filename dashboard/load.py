@@ -19,7 +19,7 @@ import streamlit as st
 
 import sample_logs
 from dashboard import state
-from parsers import Live, read_uploads
+from parsers import Live, read_all, read_uploads
 from timeledger.analysis import analyse
 from timeledger.compare import Comparison, Ledger, between, compare
 from timeledger.errors import TimeledgerError
@@ -48,10 +48,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """All open runs, and what could not be read: (source, shown name, message)."""
+    """All open runs; what could not be read as (source, message); and what was left out of what could, as (name, message)."""
 
     entries: tuple[Entry, ...]
-    problems: tuple[tuple[str, str, str], ...]
+    problems: tuple[tuple[str, str], ...]
+    notices: tuple[tuple[str, str], ...] = ()
 
     def find(self, key: str | None) -> Entry | None:
         """The entry of this key, or None."""
@@ -59,10 +60,11 @@ class Opened:
 
 
 class Follower:
-    """One path, followed for all sessions: its runs, how often they changed, and when it was last looked at."""
+    """One path, followed for all sessions: its runs, how often they changed, and when it last grew."""
 
     def __init__(self, path: str) -> None:
-        self._live = Live([path])
+        self._path = path
+        self._live: Live | None = None
         self._lock = Lock()
         self._looked = 0.0
         self._runs: tuple[Run, ...] = ()
@@ -77,13 +79,29 @@ class Follower:
         """
         with self._lock:
             if not self._runs or time.monotonic() - self._looked >= POLL_S:
-                runs = tuple(self._live.poll())
-                if self._live.changed or not self._runs:
-                    self._runs = runs
-                    self.version += 1
-                    self.grew_at = time.time()
+                self._poll()
                 self._looked = time.monotonic()
             return self.version, self._runs
+
+    def _poll(self) -> None:
+        if self._live is None:
+            self._live = Live([self._path])
+        runs = self._live.poll()
+        if not runs and not self._runs:
+            raise self._nothing(self._live)
+        if runs and (self._live.changed or not self._runs):
+            self._runs = runs
+            self.version += 1
+            self.grew_at = time.time()
+
+    def _nothing(self, live: Live) -> TimeledgerError:
+        """Why a path gives no run: what a file begins with, or what was looked for in a folder."""
+        if Path(self._path).is_file():
+            try:
+                read_all(self._path)
+            except TimeledgerError as error:
+                return error
+        return live.nothing()
 
 
 @st.cache_resource(max_entries=64, show_spinner="Reading …")
@@ -95,7 +113,7 @@ def follower(path: str) -> Follower:
 @st.cache_resource(max_entries=16, show_spinner="Reading …")
 def _read_dropped(digest: str, _files: tuple[tuple[str, bytes], ...]) -> tuple[Run, ...]:
     """Runs of dropped files; the digest is that of names and bytes, so it alone decides."""
-    return tuple(read_uploads(list(_files)))
+    return read_uploads(_files)
 
 
 @st.cache_resource(max_entries=128, show_spinner=False)
@@ -115,31 +133,35 @@ def _compare(
 def opened() -> Opened:
     """Every run of every open path and upload, with unique labels; what cannot be read is told, never raised."""
     entries: list[Entry] = []
-    problems: list[tuple[str, str, str]] = []
+    problems: list[tuple[str, str]] = []
+    notices: list[tuple[str, str]] = []
     for path in state.paths():
         try:
             version, runs = follower(path).look()
         except TimeledgerError as error:
-            problems.append((path, path, str(error)))
+            problems.append((path, str(error)))
             continue
-        entries += [
-            Entry(_key(path, each.name, at), each.name, each, version, path, path)
-            for at, each in enumerate(runs[:MOST_RUNS])
-        ]
+        entries += _entries(path, runs[:MOST_RUNS], version, path)
         if len(runs) > MOST_RUNS:
-            problems.append(
-                (path, path, f"Holds {len(runs)} runs; the first {MOST_RUNS} are shown. Open a folder further down.")
+            notices.append(
+                (path, f"Holds {len(runs)} runs; the first {MOST_RUNS} are shown. Open a folder further down.")
             )
     for upload in state.uploads():
-        entries += [
-            Entry(_key(upload.digest, run.name, at), run.name, run, 0, upload.digest, None)
-            for at, run in enumerate(upload.runs)
-        ]
-    return Opened(_with_unique_labels(entries), tuple(problems))
+        if lost := unread(upload):
+            notices.append((", ".join(lost), "Not a log that timeledger knows; the other files were read."))
+        entries += _entries(upload.digest, upload.runs, 0, None)
+    return Opened(_with_unique_labels(entries), tuple(problems), tuple(notices))
 
 
-def _key(source: str, name: str, at: int) -> str:
-    return hashlib.blake2s(f"{source}\0{name}\0{at}".encode(), digest_size=6).hexdigest()
+def _entries(source: str, runs: Sequence[Run], version: int, path: str | None) -> list[Entry]:
+    """Entries of one source; a run keeps its key when others appear beside it."""
+    seen: dict[str, int] = {}
+    told = []
+    for run in runs:
+        seen[run.name] = nth = seen.get(run.name, 0) + 1
+        key = hashlib.blake2s(f"{source}\0{run.name}\0{nth}".encode(errors="replace"), digest_size=6).hexdigest()
+        told.append(Entry(key, run.name, run, version, source, path))
+    return told
 
 
 def _with_unique_labels(entries: Sequence[Entry]) -> tuple[Entry, ...]:
@@ -163,6 +185,12 @@ def drop(files: Sequence[tuple[str, bytes]]) -> str | None:
         return str(error)
     state.add_upload(state.Upload(key, tuple(name for name, _ in files), runs))
     return None
+
+
+def unread(upload: state.Upload) -> list[str]:
+    """Names of dropped files that went into no run."""
+    used = {Path(source).name for run in upload.runs for source in run.info.sources}
+    return [name for name in upload.names if Path(name).name not in used]
 
 
 def problem(path: str) -> str | None:

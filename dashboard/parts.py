@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -31,7 +31,7 @@ STATES: Final[dict[State, str]] = {
     "ended early": "■ ended early",
     "unknown": "? state unknown",
 }
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$~:&^=\"'@/])")
+_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()<>#|$~:&^=!]|^\d*[-+.)])")
 _NOTE_MARK: Final = {"warning": "⚠", "skipped": "–", "repaired": "~", "guessed": "?", "missing": "∅", "info": "·"}
 
 
@@ -43,7 +43,11 @@ def safe(text: str) -> str:
 def quiet(text: str, limit: int = 400) -> str:
     """Text of a log made inert in Streamlit's Markdown: no emphasis, links, formulas, colours or emoji codes."""
     short = text if len(text) <= limit else text[: limit - 1] + "…"
-    return _SPECIAL.sub(r"\\\1", " ".join(short.split())).replace("\\:", "\\:\u2060")
+    return _SPECIAL.sub(_escape, " ".join(short.split())).replace("\\:", "\\:\u2060")
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"{found[0][:-1]}\\{found[0][-1]}"
 
 
 def title(analysis: Analysis) -> None:
@@ -131,12 +135,14 @@ def absent(signs: Sequence[Sign]) -> None:
 
 
 def problems(opened: Opened) -> None:
-    """What could not be read: one message each, with a way to close it."""
-    for source, name, message in opened.problems:
+    """What could not be read: one message each, with a way to close it; then what was left out."""
+    for source, message in opened.problems:
         where, close = st.columns([8, 1], vertical_alignment="center")
         with where:
-            failure(name, message)
+            failure(source, message)
         close.button("Close", key=f"close_{source}", on_click=state.close, args=(source,))
+    for name, message in opened.notices:
+        st.warning(f"{quiet(name)}: {quiet(message)}", icon=":material/info:")
 
 
 def pick_run(opened: Opened) -> Entry | None:
@@ -193,3 +199,16 @@ def hints(told: Sequence[str]) -> None:
     if told:
         rows = "".join(f"<li>{safe(each)}</li>" for each in told)
         st.html(f'<ul class="tl-notes tl-hints">{rows}</ul>')
+
+
+def save(name: str, make: Callable[[], str]) -> None:
+    """A button that saves one self-contained HTML report; it is made when the button is pressed."""
+    file = re.sub(r"[^\w.-]+", "-", name).strip("-.")[:60] or "run"
+    st.download_button(
+        "Save as HTML report",
+        lambda: make().encode(),
+        file_name=f"{file}.html",
+        mime="text/html",
+        icon=":material/download:",
+        on_click="ignore",
+    )

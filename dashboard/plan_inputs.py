@@ -80,7 +80,8 @@ def ask() -> PlanInputs:
     Raises:
         ImpossiblePlan: numbers that cannot describe a run.
     """
-    start, values = state.planned(), {}
+    start = state.planned()
+    values: dict[str, Any] = {}
     for at in range(0, len(MAIN), 2):
         for place, each in zip(st.columns(2), MAIN[at : at + 2], strict=False):
             with place:

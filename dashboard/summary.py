@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
+import polars as pl
+
 from timeledger import report, units, words
 from timeledger.plan import Estimate
 from timeledger.results import Analysis, Span
@@ -30,6 +32,8 @@ def cards(analysis: Analysis, zone: tzinfo | None) -> list[Card]:
 def finish(analysis: Analysis, zone: tzinfo | None) -> Card:
     """When the run ends (or ended), with its interval and worst case."""
     projection, now = analysis.projection, analysis.facts.now
+    if not analysis.run.has_steps:
+        return Card("Finishes", "—", ("no training steps in this log",))
     elapsed = analysis.clock.elapsed_s
     if analysis.state == "finished":
         at = report.last_seen(analysis)
@@ -67,7 +71,7 @@ def near(at: datetime, mid: datetime, now: datetime | None, zone: tzinfo | None)
 
 def step(analysis: Analysis) -> Card:
     """What a step takes now, against the run's ordinary step."""
-    now_s, usual = recent_step(analysis), ordinary_step(analysis)
+    now_s, usual = analysis.clock.step_s, ordinary_step(analysis)
     if now_s is None:
         return Card("Step now", "—", (analysis.clock.why or "no timing in this log",))
     under = []
@@ -78,20 +82,10 @@ def step(analysis: Analysis) -> Card:
     return Card("Step now", units.show_seconds(now_s), tuple(under), "measured", f"from the {analysis.clock.source}")
 
 
-def recent_step(analysis: Analysis) -> float | None:
-    """Seconds of a step now: median of the last ten ordinary steps."""
-    return _median(analysis, 10)
-
-
 def ordinary_step(analysis: Analysis) -> float | None:
     """Seconds of an ordinary step of the whole run, as a median."""
-    return _median(analysis, None)
-
-
-def _median(analysis: Analysis, last: int | None) -> float | None:
     rows = analysis.clock.steps
-    usual = rows.filter(rows["kind"] == "ordinary")["wall_s"].drop_nulls()
-    median = (usual if last is None else usual.tail(last)).median() if usual.len() else analysis.clock.step_s
+    median = rows.filter(rows["kind"] == "ordinary")["wall_s"].median()
     return float(median) if isinstance(median, int | float) else None
 
 
@@ -99,7 +93,8 @@ def sampling(analysis: Analysis) -> Card:
     """The sampling share of a step."""
     breakdown = analysis.breakdown
     if breakdown.sampling_share is None:
-        return Card("Sampling", "not measured", (breakdown.why or "this log does not split a step",))
+        why = (breakdown.why or "This log does not split a step.").split(". ")[0].split(": ")
+        return Card("Sampling", "not measured", (why[-1].rstrip("."),), help=breakdown.why or "")
     kinds = {part.kind for part in breakdown.phases if part.phase in {"rollout", "sampling"}}
     kind: Kind = "measured" if kinds == {"measured"} else "assumed" if "assumed" in kinds else "inferred"
     under = ["overlapped with training"] if breakdown.overlapped else []
@@ -278,3 +273,18 @@ def plan_words(answer: Estimate, before: Estimate | None) -> str:
     if before is None:
         return told
     return f"{told} It was {units.show_number(before.step_s, 4)} s and {units.show_seconds(before.total_s.mid)}."
+
+
+def engine_words(analysis: Analysis) -> str:
+    """The engine's samples as a sentence: throughput, and whether its KV cache was full or requests waited."""
+    samples = analysis.run.engine.filter(pl.col("kind").is_in(["log", "metrics"]))
+    busy = samples.filter(pl.col("running").fill_null(1) > 0)
+    told = []
+    rate, full, waiting = busy["gen_tok_s"].median(), busy["kv_cache"].max(), busy["waiting"].max()
+    if isinstance(rate, float):
+        told.append(f"{units.show_rate(rate)} while busy (median)")
+    if isinstance(full, float):
+        told.append(f"KV cache up to {units.show_share(full)}")
+    if isinstance(waiting, float) and waiting > 0:
+        told.append(f"up to {units.show_number(waiting)} requests waited")
+    return f"{samples.height:,} samples: {', '.join(told)}." if told else ""

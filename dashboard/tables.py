@@ -50,7 +50,7 @@ def runs(pairs: Sequence[tuple[Entry, Analysis]], zone: tzinfo | None) -> str | 
         "state": "State", "finish": "Finish", "cost": "Cost",
     }  # fmt: skip
     chosen = st.dataframe(
-        table, hide_index=True, column_config=config, on_select="rerun", selection_mode=["single-row", "single-cell"], key="runs_table",
+        table, hide_index=True, column_config=config, on_select="rerun", selection_mode=["single-row", "single-cell"], key="runs_table", placeholder="—",
         alt="One line a run: state, progress, finish time, step time, sampling share, answers, cost.",
     )  # fmt: skip
     picked = [*chosen.selection.rows, *(row for row, _ in chosen.selection.cells)]
@@ -67,7 +67,7 @@ def _run_row(entry: Entry, analysis: Analysis, zone: tzinfo | None) -> dict[str,
         "finish": ", ".join((finish.value, *finish.under[:1])),
         "state": STATES[analysis.state],
         "done": min(1.0, done / total) if done is not None and total else None,
-        "step": units.show_seconds(summary.recent_step(analysis)),
+        "step": units.show_seconds(analysis.clock.step_s),
         "steps": spark(analysis.clock.steps, "wall_s"),
         "sampling": units.show_share(analysis.breakdown.sampling_share),
         "answers": units.show_number(growth.last),
@@ -100,7 +100,7 @@ def side_by_side(comparison: Comparison) -> None:
         for name in table.columns
         if table[name].map(lambda cell: cell is not None and cell == cell and cell != []).any()
     ]
-    st.dataframe(table[filled], hide_index=True, column_config=_COLUMNS, alt="Runs side by side.")
+    st.dataframe(table[filled], hide_index=True, column_config=_COLUMNS, placeholder="—", alt="Runs side by side.")
     _name_best(table)
 
 
@@ -137,6 +137,6 @@ def _name_best(table: pd.DataFrame) -> None:
     for column, label in _BEST.items():
         known = table[column].astype(float)
         if known.notna().sum() > 1:
-            told.append(f"{label}: {table['run'][known.idxmin()]}")
+            told.append(f"{label}: {table['run'].iloc[int(known.argmin())]}")
     if told:
         st.text(" · ".join(told))

@@ -36,8 +36,11 @@ def settle(run: Run, modified: datetime | None = None) -> Run:
     run = _percent(run)
     if not waiting:
         return run
-    steps = run.steps.join(run.extra.select("segment", "step", *waiting), on=["segment", "step"], how="left", maintain_order="left")
+    steps = run.steps.join(
+        run.extra.select("segment", "step", *waiting), on=["segment", "step"], how="left", maintain_order="left"
+    )
     notes: list[Note] = []
+    source = run.info.sources[0] if run.info.sources else ""
     for name in waiting:
         _, role, own = name.split(":", 2)
         if role == "day":
@@ -45,17 +48,31 @@ def settle(run: Run, modified: datetime | None = None) -> Run:
             continue
         if role == "mean":
             steps = _spread_mean(steps, name)
-            notes.append(Note("guessed", 0, f"{own or 's/step'} is a running mean: it gives the first row's step time, then the time since the start", 1, run.name))
+            notes.append(
+                Note(
+                    "guessed",
+                    0,
+                    f"{own or 's/step'} is a running mean: it gives the first row's step time, then the time since the start",
+                    1,
+                    source,
+                )
+            )
             continue
         found = _role(steps, name, role)
         if found != role:
-            told = "only rises: read as the time since the start" if found == "elapsed_s" else "falls: read as the time of one step"
-            notes.append(Note("guessed", 0, f"{own or 'the time without a name'} {told}", 1, run.name))
+            told = (
+                "only rises: read as the time since the start"
+                if found == "elapsed_s"
+                else "falls: read as the time of one step"
+            )
+            notes.append(Note("guessed", 0, f"{own or 'the time without a name'} {told}", 1, source))
         steps = steps.with_columns(pl.coalesce(found, name).alias(found))
     extra = run.extra.drop(waiting)
     names = [column for column in extra.columns if column not in {"segment", "step"}]
     extra = extra.filter(~pl.all_horizontal(pl.col(names).is_null())) if names else extra.clear()
-    return Run(run.info, steps.drop(waiting), run.phases, run.engine, run.events, run.progress, extra, run.notes + tuple(notes))
+    return Run(
+        run.info, steps.drop(waiting), run.phases, run.engine, run.events, run.progress, extra, run.notes + tuple(notes)
+    )
 
 
 def _role(steps: pl.DataFrame, name: str, role: str) -> str:
@@ -136,5 +153,6 @@ def _percent(run: Run) -> Run:
     if not isinstance(top, float) or top <= 1.0 + 1e-9:
         return run
     steps = run.steps.with_columns((pl.col("acc") / 100).alias("acc"))
-    note = Note("guessed", 0, "the accuracy goes over 1: read as per cent", 1, run.name)
+    source = run.info.sources[0] if run.info.sources else ""
+    note = Note("guessed", 0, "the accuracy goes over 1: read as per cent", 1, source)
     return Run(run.info, steps, run.phases, run.engine, run.events, run.progress, run.extra, (*run.notes, note))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Final
 
-from parsers.base import HEAD_BYTES, Format, Origin, Sure
+from parsers.base import HEAD_BYTES, Format, Sure
 from parsers.formats import FORMATS
 from parsers.group import Cluster, Grouper, Unit
 from parsers.homes import home_of, is_plain, shown
@@ -21,7 +21,9 @@ from timeledger.run import Note, Run
 
 #: How far into a file with the name of a log its format is looked for, before it is read as a whole.
 _LOG_HEAD: Final = 16 * HEAD_BYTES
-_LOG_NAME: Final = re.compile(r"\.(?:log|out|err|txt|stdout|stderr|cast|o\d+|e\d+)(?:\.\d+)?(?:\.gz)?$|^[^.]+$", re.IGNORECASE)
+_LOG_NAME: Final = re.compile(
+    r"\.(?:log|out|err|txt|stdout|stderr|cast|o\d+|e\d+)(?:\.\d+)?(?:\.gz)?$|^[^.]+$", re.IGNORECASE
+)
 #: How much of a file is read to group it, when only the list of runs is wanted.
 _PEEK: Final = 4 * HEAD_BYTES
 _CHECKPOINT: Final = re.compile(r"checkpoint-(\d+)$")
@@ -67,6 +69,10 @@ class Recognised:
     format: Format
     sure: Sure
     because: str
+
+
+#: path -> size, time of change and answer when it was last looked at.
+Sniffed = dict[Path, tuple[int, int, Recognised | None]]
 
 
 def discover(paths: Path | str | Iterable[Path | str]) -> tuple[RunSources, ...]:
@@ -118,18 +124,35 @@ def nothing_found(roots: Sequence[Path], walked: Walk) -> UnreadableSource:
     )
 
 
-def recognise(walked: Walk) -> list[Recognised]:
-    """The files that are logs: of checkpoints only the newest; fallback answers only where a person named the file,
-    or where nothing better lies beside it.
+def recognise(walked: Walk, sniffed: Sniffed | None = None) -> list[Recognised]:
+    """The files that are logs; of checkpoints only the newest. `sniffed` remembers answers between walks.
+
+    Fallback answers of rows of a general shape count only where a person named the file, or where nothing better lies beside or above it.
     """
-    known = [each for found in walked.files if (each := sniff(found)) is not None]
+    remembered = {} if sniffed is None else sniffed
+    known = [each for found in walked.files if (each := _remembered(found, remembered)) is not None]
     known = _newest_checkpoints(known)
-    homes = {each.found.path.parent for each in known if each.sure > Sure.MAYBE}
+    better = {each.found.path.parent for each in known if each.sure > Sure.MAYBE}
     return [
         each
         for each in known
-        if each.found.named or each.sure > Sure.MAYBE or not any(each.found.path.parent.is_relative_to(home) for home in homes)
+        if each.found.named
+        or each.sure > Sure.MAYBE
+        or each.format.role != "own"
+        or not any(each.found.path.parent.is_relative_to(folder) for folder in better)
     ]
+
+
+def _remembered(found: Found, sniffed: Sniffed) -> Recognised | None:
+    """The answer of the walk before, unless the part of the file that decides may have changed."""
+    size, changed, known = sniffed.get(found.path, (-1, -1, None))
+    settled = known is not None and size >= _LOG_HEAD and found.size >= size
+    if not settled and (size, changed) != (found.size, found.mtime_ns):
+        known = sniff(found)
+    elif known is not None:
+        known = replace(known, found=found)
+    sniffed[found.path] = (found.size, found.mtime_ns, known)
+    return known
 
 
 def sniff(found: Found) -> Recognised | None:
@@ -223,7 +246,9 @@ def names_of(clusters: Sequence[Cluster]) -> list[str]:
 
 
 def _name(cluster: Cluster, *, alone: bool) -> str:
-    first = min(cluster.units, key=lambda unit: (not unit.run.has_steps, unit.role != "trainer", unit.plain_name, unit.key))
+    first = min(
+        cluster.units, key=lambda unit: (not unit.run.has_steps, unit.role != "trainer", unit.plain_name, unit.key)
+    )
     home = min((unit.home for unit in cluster.units), key=lambda each: len(each.parts)).name
     if alone and home and not is_plain(home) and (len(cluster.units) > 1 or first.plain_name):
         return home
@@ -247,24 +272,3 @@ def _run_sources(cluster: Cluster, name: str, by_path: dict[Path, Recognised], w
         files[each.found.path] = SourceFile(each.found.path, each.format.name, each.because, each.found.size, modified)
     home = min((unit.home for unit in cluster.units), key=lambda each: len(each.parts))
     return RunSources(name, Path(home), tuple(files.values()), (*cluster.notes, *walked.notes))
-
-
-def read_uploads(
-    uploads: Sequence[tuple[str, bytes | memoryview]], mapping: tuple[tuple[str, str], ...] = ()
-) -> tuple[tuple[Run, ...], tuple[str, ...]]:
-    """The runs of uploaded files, grouped and merged as those of a folder, and the names of files that are no logs."""
-    units: list[Unit] = []
-    unknown: list[str] = []
-    for name, data in uploads:
-        path = PurePath(name)
-        feeder = Feeder(Origin(path.name, tuple(path.parent.parts), None, None, mapping))
-        view = memoryview(data)
-        for start in range(0, len(view), 16 * HEAD_BYTES):
-            feeder.feed(bytes(view[start : start + 16 * HEAD_BYTES]))
-        feeder.finish()
-        runs = feeder.runs()
-        if not runs:
-            unknown.append(name)
-        units += units_of(path, feeder.format, runs, ())
-    clusters = Grouper().group(units)
-    return tuple(merged(clusters, names_of(clusters))), tuple(unknown)

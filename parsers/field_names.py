@@ -47,12 +47,15 @@ CHINESE: Final = {
 }  # fmt: skip
 
 #: Words that change nothing about what a metric is.
-NEUTRAL: Final = frozenset(
-    "train training actor metrics metric stats grpo ppo rloo rl batch current cur this global system trainer learner agent "
-    "objective optim data scalars env policy all log info summary now perf".split()
-)
+NEUTRAL: Final = frozenset({
+    "train", "training", "actor", "metrics", "metric", "stats", "grpo", "ppo", "rloo", "rl", "batch", "current",
+    "cur", "this", "global", "system", "trainer", "learner", "agent", "objective", "optim", "data", "scalars",
+    "env", "policy", "all", "log", "info", "summary", "now", "perf"
+})  # fmt: skip
 #: Path heads that may be dropped from a key (`train/loss`, `actor/entropy`); others (`acc/`, `rewards/`, `eval/`) may not.
-HEADS: Final = NEUTRAL | frozenset("rollout perf main performance token tokens completions timing time".split()) - {"env"}
+HEADS: Final = NEUTRAL | frozenset({
+    "rollout", "perf", "main", "performance", "token", "tokens", "completions", "timing", "time"
+}) - {"env"}  # fmt: skip
 
 #: Whole keys, in their normal spelling (`parsers.fields.spell`): (kind, name, rank). Lower ranks win.
 #: kind "extra": not what it looks like; kept under its own name only.
@@ -183,32 +186,36 @@ PHASES: Final[tuple[tuple[str, frozenset[str]], ...]] = tuple(
     )
 )
 #: Words that say a key is a time. `t` only in front, `s` and `ms` only at the end.
-TIME_WORDS: Final = frozenset("time seconds took latency".split())
-STEP_WORDS: Final = frozenset("step iter total full whole all per cycle".split())
-LEN_WORDS: Final = frozenset("response completion reply output generation gen answer rollout text".split())
+TIME_WORDS: Final = frozenset({
+    "time", "seconds", "took", "latency"
+})  # fmt: skip
+STEP_WORDS: Final = frozenset({
+    "step", "iter", "total", "full", "whole", "all", "per", "cycle"
+})  # fmt: skip
+LEN_WORDS: Final = frozenset({
+    "response", "completion", "reply", "output", "generation", "gen", "answer", "rollout", "text"
+})  # fmt: skip
 
 #: The units of a value: (what it measures, factor to the canonical unit).
 UNITS: Final[dict[str, tuple[str, float]]] = {
-    **{unit: ("time", 1.0) for unit in ("s", "sec", "secs", "second", "seconds", "秒")},
-    **{unit: ("time", 1e-3) for unit in ("ms", "msec", "milliseconds", "毫秒")},
-    **{unit: ("time", 1e-6) for unit in ("us", "µs", "μs")},
-    **{unit: ("time", 60.0) for unit in ("m", "min", "mins", "minute", "minutes", "分", "分钟")},
-    **{unit: ("time", 3600.0) for unit in ("h", "hr", "hrs", "hour", "hours", "小时")},
-    **{unit: ("time", 86400.0) for unit in ("d", "day", "days", "天")},
-    **{unit: ("mean_step", 1.0) for unit in ("s/step", "s/it", "s/iter", "sec/step", "secs/step", "sec/it", "s/update",
-                                             "seconds/step", "秒/步")},
-    **{unit: ("mean_step", 1e-3) for unit in ("ms/step", "ms/it", "ms/iter")},
-    **{unit: ("step_rate", 1.0) for unit in ("it/s", "iter/s", "steps/s", "step/s", "its/s", "steps/sec", "it/sec")},
-    **{unit: ("tok_s", 1.0) for unit in ("tok/s", "toks/s", "tokens/s", "token/s", "tok/sec", "tokens/sec", "tps", "t/s",
-                                         "tokens/second")},
-    **{unit: ("tok_s", 1e3) for unit in ("ktok/s", "k tok/s", "ktokens/s")},
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds", "秒"), ("time", 1.0)),
+    **dict.fromkeys(("ms", "msec", "milliseconds", "毫秒"), ("time", 0.001)),
+    **dict.fromkeys(("us", "µs", "μs"), ("time", 1e-06)),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes", "分", "分钟"), ("time", 60.0)),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours", "小时"), ("time", 3600.0)),
+    **dict.fromkeys(("d", "day", "days", "天"), ("time", 86400.0)),
+    **dict.fromkeys(("s/step", "s/it", "s/iter", "sec/step", "secs/step", "sec/it", "s/update", "seconds/step", "秒/步"), ("mean_step", 1.0)),
+    **dict.fromkeys(("ms/step", "ms/it", "ms/iter"), ("mean_step", 0.001)),
+    **dict.fromkeys(("it/s", "iter/s", "steps/s", "step/s", "its/s", "steps/sec", "it/sec"), ("step_rate", 1.0)),
+    **dict.fromkeys(("tok/s", "toks/s", "tokens/s", "token/s", "tok/sec", "tokens/sec", "tps", "t/s", "tokens/second"), ("tok_s", 1.0)),
+    **dict.fromkeys(("ktok/s", "k tok/s", "ktokens/s"), ("tok_s", 1000.0)),
     "%": ("share", 0.01),
-    **{unit: ("len", 1.0) for unit in ("tok", "toks", "tokens", "token", "tokens/sample", "tok/sample", "tokens/seq", "tks")},
-    **{unit: ("words", 1.0) for unit in ("w", "words", "chars", "characters", "字", "字符")},
-    **{unit: ("mem", 1.0) for unit in ("gb", "gib", "g")},
-    **{unit: ("mem", 1 / 1024) for unit in ("mb", "mib")},
-    **{unit: ("mem", 1024.0) for unit in ("tb", "tib")},
-    **{unit: ("mem", 1 / 1024**2) for unit in ("kb", "kib")},
+    **dict.fromkeys(("tok", "toks", "tokens", "token", "tokens/sample", "tok/sample", "tokens/seq", "tks"), ("len", 1.0)),
+    **dict.fromkeys(("w", "words", "chars", "characters", "字", "字符"), ("words", 1.0)),
+    **dict.fromkeys(("gb", "gib", "g"), ("mem", 1.0)),
+    **dict.fromkeys(("mb", "mib"), ("mem", 1 / 1024)),
+    **dict.fromkeys(("tb", "tib"), ("mem", 1024.0)),
+    **dict.fromkeys(("kb", "kib"), ("mem", 1 / 1024 ** 2)),
     "k": ("kilo", 1e3),
 }  # fmt: skip
 

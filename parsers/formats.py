@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import Final
 
 from parsers.base import NO, Confidence, Format, Head, Sure
+from parsers.csv import CSV
 from parsers.jsonl import JSONL
 from parsers.keyvalue import KEYVALUE
+from parsers.llama_factory import LLAMA_FACTORY
+from parsers.notebook import NOTEBOOK
 from parsers.openrlhf import OPENRLHF_CONSOLE
 from parsers.prometheus import PROMETHEUS
 from parsers.sglang import SGLANG
+from parsers.swift import SWIFT
 from parsers.tensorboard import TENSORBOARD
 from parsers.tracker_db import TRACKER_DB
+from parsers.trainer_state import TRAINER_STATE
+from parsers.trl import TRL
 from parsers.verl import VERL, VERL_JSONL
 from parsers.vllm import VLLM
 from parsers.vllm_bench import VLLM_BENCH, VLLM_BENCH_JSON
@@ -22,9 +28,15 @@ FORMATS: Final[tuple[Format, ...]] = (
     TENSORBOARD,
     WANDB,
     TRACKER_DB,
+    NOTEBOOK,
+    CSV,
+    SWIFT,
+    LLAMA_FACTORY,
+    TRAINER_STATE,
     VERL_JSONL,
     VERL,
     OPENRLHF_CONSOLE,
+    TRL,
     PROMETHEUS,
     VLLM_BENCH_JSON,
     VLLM_BENCH,
@@ -35,25 +47,31 @@ FORMATS: Final[tuple[Format, ...]] = (
 )
 
 
-def detect(head: Head) -> tuple[Format | None, Confidence]:
+#: See `weight`.
+Weight = tuple[bool, bool, Sure, bool]
+
+
+def detect(head: Head, known: tuple[Format, Sure] | None = None) -> tuple[Format | None, Confidence]:
     """The format that is surest of this head, with the line that decided; (None, NO) when none recognises it.
 
-    A trainer's usual shape wins over an engine's certain line: a trainer's log may hold its engine's lines.
+    A trainer's usual shape wins over an engine's certain line: a trainer's log may hold its engine's lines. When earlier
+    bytes are `known` to be a format's, only another format of more weight counts.
     """
     best: Format | None = None
     answer = NO
+    beat = None if known is None else weight(*known)
     for each in FORMATS:
+        if beat is not None and ((known is not None and each is known[0]) or weight(each, Sure.CERTAIN) <= beat):
+            continue
         confidence = each.recognises(head)
-        if confidence.sure and (best is None or weight(each, confidence.sure) > weight(best, answer.sure)):
-            best, answer = each, confidence
-        if answer.sure is Sure.CERTAIN and best is not None and best.role == "trainer":
-            break
+        if confidence.sure and (beat is None or weight(each, confidence.sure) > beat):
+            best, answer, beat = each, confidence, weight(each, confidence.sure)
     return best, answer
 
 
-def weight(each: Format, sure: Sure) -> tuple[bool, bool, Sure]:
-    """How much an answer weighs: any above a fallback, then a trainer's above the others', then the surer one."""
-    return sure > Sure.MAYBE, each.role == "trainer", sure
+def weight(each: Format, sure: Sure) -> Weight:
+    """How much an answer weighs: any above a fallback, then a trainer's, then the surer one, then rows above an engine's."""
+    return sure > Sure.MAYBE, each.role == "trainer", sure, each.role == "own"
 
 
 def by_name(name: str) -> Format:

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from parsers import clocks
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
+from parsers.dicts import flatten
 from parsers.fields import spell
 from parsers.lines import LineReader
-from parsers.pairs import flatten
 from parsers.rows import RowWriter, Sorted, resolver, sort_out
 from parsers.text import Piece, stamp, stamp_has_zone
 from timeledger.run import Run
@@ -18,10 +18,14 @@ from timeledger.run import Run
 _LOOK: Final = 40
 _SHARE: Final = 0.6
 _COUNTED: Final = "no step number in the log: rows are counted"
-_STAMPS: Final = frozenset({"timestamp", "time", "ts", "datetime", "created_at", "asctime", "date", "logged_at", "@timestamp"})
+_STAMPS: Final = frozenset(
+    {"timestamp", "time", "ts", "datetime", "created_at", "asctime", "date", "logged_at", "@timestamp"}
+)
 #: Rows of something else than training steps, by the words of their kind.
 _KINDS: Final = frozenset({"type", "event", "kind", "split", "phase", "mode", "stage", "prefix"})
-_NOT_TRAINING: Final = frozenset({"eval", "evaluation", "val", "validation", "test", "config", "sample", "completion", "progress", "summary"})
+_NOT_TRAINING: Final = frozenset(
+    {"eval", "evaluation", "val", "validation", "test", "config", "sample", "completion", "progress", "summary"}
+)
 
 
 class _JsonlReader(LineReader):
@@ -41,7 +45,11 @@ class _JsonlReader(LineReader):
         record = parse(piece.text)
         if record is None:
             cut = piece.text.lstrip().startswith("{")
-            text = "a line is not a whole JSON object (cut off while being written?)" if cut else "lines that are no JSON objects"
+            text = (
+                "a line is not a whole JSON object (cut off while being written?)"
+                if cut
+                else "lines that are no JSON objects"
+            )
             self.build.note("skipped", text, piece.no)
             return
         values = sort_out(flatten(_inner(record)), self._look)
@@ -115,7 +123,12 @@ def _other(record: dict[str, Any], values: Sorted) -> bool:
     if any(_kind_of(record).startswith(name) for name in _NOT_TRAINING):
         return True
     names = [spell(key) for key in values.extra]
-    return set(values.columns) <= {"epoch"} and not values.phases and bool(names) and all(name.startswith("eval") for name in names)
+    return (
+        set(values.columns) <= {"epoch"}
+        and not values.phases
+        and bool(names)
+        and all(name.startswith("eval") for name in names)
+    )
 
 
 def recognises(head: Head) -> Confidence:
@@ -129,7 +142,9 @@ def recognises(head: Head) -> Confidence:
         if record is None:
             continue
         values = sort_out(flatten(_inner(record)), look)
-        strong = sum(column not in {"epoch", "acc"} for column in values.columns) + len(values.phases) + len(values.clocks)
+        strong = (
+            sum(column not in {"epoch", "acc"} for column in values.columns) + len(values.phases) + len(values.clocks)
+        )
         if strong and (values.step is not None or strong >= 3):
             metric += 1
             stepped += values.step is not None
@@ -152,4 +167,5 @@ JSONL: Final = Format(
     reads="one object a line with any keys (nested ones too): step, times, lengths, rewards, phases by their names; several objects of a step are one row",
     lacks="whatever the writer leaves out; times without a unit in their name are told apart by how they behave",
     more='json.dumps({"step": step, "time": seconds, "len_mean": length, "reward": reward, "time/rollout": gen_s, "time/update": train_s})',
+    role="own",
 )

@@ -10,12 +10,13 @@ from typing import Final
 from parsers import clocks, fields
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.build import RunBuilder
+from parsers.epochs import Epochs
 from parsers.keyvalue_lines import Line, read_line
 from parsers.lines import LineReader
-from parsers.pairs import Mark
+from parsers.marks import Mark
 from parsers.rows import RowWriter, Sorted, merge, resolver
 from parsers.tables import MarkdownTable
-from parsers.text import Piece, YearlessClock, stamp_has_zone
+from parsers.text import Bar, Piece, YearlessClock, stamp_has_zone
 from parsers.vllm import EngineLines
 from timeledger.run import Run
 
@@ -48,8 +49,9 @@ class _KeyValueReader(LineReader):
         self._waiting_line = 0
         self._before: set[str] = set()
         self._counted = False
+        self._bar_total: int | None = None
         self._evaluated: tuple[int | None, str] | None = None
-        self._epochs = _Epochs()
+        self._epochs = Epochs()
 
     def take(self, piece: Piece) -> None:
         """Read one piece."""
@@ -70,12 +72,10 @@ class _KeyValueReader(LineReader):
     # --- lines ---------------------------------------------------------------------------------------------------
 
     def _use(self, line: Line, no: int) -> None:
-        if line.bar is not None and line.bar.total is not None:
-            self._progress(line, no)
         if line.kind == "eval":
             self._evaluation(line, no)
         elif line.kind == "mark":
-            self._head(line)
+            self._head(line, no)
         elif line.kind == "row":
             self._row(line, no)
         else:
@@ -98,8 +98,8 @@ class _KeyValueReader(LineReader):
             mark.total = line.bar.total
         if mark.total is not None:
             line.values.total = self._epochs.total(mark)
-        if line.bar is not None and mark.word == "bar":
-            self._from_bar(line)
+        if line.bar is not None:
+            self._from_bar(line, step, no)
         self._write(step, line, no, first=True)
         self._open = True
 
@@ -121,26 +121,32 @@ class _KeyValueReader(LineReader):
         self._rows.write(step, values, no, line.at, sub=line.sub)
         self._mark, self._mark_rank = step, min(self._mark_rank, self._family)
 
-    def _from_bar(self, line: Line) -> None:
+    def _from_bar(self, line: Line, step: int, no: int) -> None:
+        """The bar's clock is the run's (over all epochs); its rate is a smoothed mean."""
         bar = line.bar
         assert bar is not None
-        line.values.put("elapsed_s", bar.elapsed_s, 5)
-        if bar.rate_s is not None:
+        elapsed = self._epochs.elapsed(bar.elapsed_s)
+        line.values.put("elapsed_s", elapsed, 5)
+        if bar.rate_s is not None and line.mark is not None and line.mark.word == "bar":
             line.values.clocks.setdefault(clocks.BAR_RATE, bar.rate_s)
+        self._progress(bar, step, elapsed, no)
 
-    def _progress(self, line: Line, no: int) -> None:
-        bar = line.bar
-        assert bar is not None
-        assert bar.total is not None
-        if self._epochs.total_of_bar is None or bar.total == self._epochs.total_of_bar:
-            self._epochs.total_of_bar = bar.total
-        self.build.progress(bar.n, total=bar.total, elapsed_s=bar.elapsed_s, remaining_s=bar.remaining_s, line=no)
+    def _progress(self, bar: Bar, step: int, elapsed: float, no: int) -> None:
+        if bar.total is None:
+            return
+        self._bar_total = bar.total
+        epochs = self._epochs.planned or 1
+        remaining = bar.remaining_s if epochs == 1 else None
+        self.build.progress(step, total=bar.total * epochs, elapsed_s=elapsed, remaining_s=remaining, line=no)
 
-    def _head(self, line: Line) -> None:
+    def _head(self, line: Line, no: int) -> None:
         """A step's head (`Iter 25:`), or a bar: what follows without a step is this step's, where that is plausible."""
         mark = line.mark
         if mark is None and line.bar is not None and line.bar.total is not None:
+            if not line.bar.desc and line.bar.total != self._bar_total:
+                return  # any program's bar
             mark = Mark(line.bar.n, line.bar.total, 6, "bar")
+            self._progress(line.bar, line.bar.n, line.bar.elapsed_s, no)
         if mark is None or mark.rank > min(self._family, self._mark_rank):
             return
         last = self._rows.last
@@ -157,8 +163,8 @@ class _KeyValueReader(LineReader):
         if not (self._open or line.known >= 3 or certain):
             return
         _generation(values)
-        names = {*values.columns, *values.clocks, *values.phases}
-        if self._mark is None or (not self._open and names & self._before):
+        names = values.names
+        if self._mark is None or names & self._before:
             self._wait(line, names, no)
         elif not self._rows.has(self._mark, names) or line.sub or self._open:
             self._write(self._mark, line, no)
@@ -220,6 +226,21 @@ class _KeyValueReader(LineReader):
             self._rows.write(cells.step, cells, no)
             self._mark, self._mark_rank, self._open = cells.step, 0, False
 
+    @property
+    def rows(self) -> int:
+        """How many steps were found so far."""
+        return self._rows.rows
+
+    @property
+    def found(self) -> bool:
+        """True when a metric of a step was found, be it without a step number."""
+        return self._rows.rows > 0 or self._waiting is not None
+
+    @property
+    def alike(self) -> bool:
+        """True when the steps look like rows of one log."""
+        return self._rows.alike()
+
     # --- the end -------------------------------------------------------------------------------------------------
 
     def runs(self) -> tuple[Run, ...]:
@@ -228,7 +249,9 @@ class _KeyValueReader(LineReader):
         if self._waiting is not None and (self._counted or not rows.rows):
             build = self.build.fork()
             rows = RowWriter(build)
-            rows.write((self._rows.last or 0) + 1 if self._mark is None else self._mark, self._waiting, self._waiting_line)
+            rows.write(
+                (self._rows.last or 0) + 1 if self._mark is None else self._mark, self._waiting, self._waiting_line
+            )
             build.note("guessed", _GUESSED, self._waiting_line)
         total = self._epochs.whole(self._rows.total, self._rows.rows)
         if total is not None:
@@ -236,51 +259,6 @@ class _KeyValueReader(LineReader):
         if self._epochs.planned is not None:
             build.setting("epochs", self._epochs.planned, "epoch e/E", replace=True)
         return (clocks.settle(build.run(), modified=self.origin.modified),)
-
-
-class _Epochs:
-    """Turns counters that begin anew in each epoch into one count. Whether they do shows when the second epoch begins."""
-
-    def __init__(self) -> None:
-        self.planned: int | None = None
-        self.total_of_bar: int | None = None
-        self._epoch: int | None = None
-        self._last = -1
-        self._offset = 0
-        self._inside = False
-        self._anew = False
-
-    def step(self, mark: Mark) -> int:
-        """The step of a mark, counted over all epochs."""
-        if mark.epoch is None:
-            self._last = mark.step
-            return mark.step + self._offset
-        epoch, planned = mark.epoch
-        self.planned = planned or self.planned
-        self._inside = self._inside or mark.inside_epoch
-        if self._epoch is not None and epoch > self._epoch and mark.step <= self._last:
-            self._anew = True
-            passed = mark.total * (epoch - self._epoch) if mark.total else self._last + (mark.step == 0)
-            self._offset += passed
-        elif self._epoch is None and epoch > 1 and mark.inside_epoch and mark.total and (planned or 0) > 1:
-            self._anew, self._offset = True, mark.total * (epoch - 1)
-        elif self._epoch is not None and epoch < self._epoch:
-            self._offset = 0
-        self._epoch, self._last = epoch, mark.step
-        return mark.step + self._offset
-
-    def total(self, mark: Mark) -> int | None:
-        """The planned steps that a mark names (of one epoch, where the count begins anew)."""
-        return mark.total + self._offset if mark.total is not None else None
-
-    def whole(self, total: int | None, rows: int) -> int | None:
-        """The planned steps of the run: over all epochs, once that is known to be meant."""
-        if total is None:
-            return None
-        per_epoch = total - self._offset if self._anew else total
-        if self.planned is None or self.planned <= 1 or rows < 2 or not (self._anew or self._inside):
-            return total
-        return per_epoch * self.planned
 
 
 def _of_day(clock: str) -> float:
@@ -292,7 +270,11 @@ def _certain(values: Sorted) -> bool:
     """True when even a lone value can only be a step's: a share of truncated answers, an explicit mean, a named phase."""
     if any(column in _OWN for column in values.columns) or "reward" in values.lists:
         return True
-    if any("mean" in fields.spell(key) for column, key in values.keys.items() if column in {"reward", "len_mean", "entropy", "loss", "acc"}):
+    if any(
+        "mean" in fields.spell(key)
+        for column, key in values.keys.items()
+        if column in {"reward", "len_mean", "entropy", "loss", "acc"}
+    ):
         return True
     return bool(values.phases) and (len(values.phases) > 1 or any(len(key) > 5 for key in values.phases))
 
@@ -309,31 +291,15 @@ def _generation(values: Sorted) -> None:
 
 def recognises(head: Head) -> Confidence:
     """LIKELY: two rows of one shape and different steps. MAYBE: one row, or a short source with metrics and no step."""
-    if not head.lines:
-        return NO
-    look = resolver(())
-    shapes: dict[frozenset[str], int] = {}
-    first, orphan = "", ""
-    table = MarkdownTable()
-    for text in head.lines:
-        line = read_line(text, look)
-        values, step = (line.values, line.mark.step if line.mark else None) if line is not None else (None, None)
-        if line is None and "|" in text and (cells := table.take(text)) is not None:
-            values, step = cells, cells.step
-        elif line is None or line.kind != "row" or line.sub:
-            if line is not None and line.kind in {"row", "metrics"} and (line.known >= 2 or _certain(line.values)):
-                orphan = orphan or text
-            continue
-        if values is None or not (values.known or values.extra) or step is None:
-            continue
-        first = first or text
-        shape = frozenset((*values.columns, *values.clocks, *values.phases, *values.extra))
-        if shapes.setdefault(shape, step) != step:
-            return Confidence(Sure.LIKELY, text.strip()[:100])
-    if shapes:
-        return Confidence(Sure.MAYBE, first.strip()[:100])
-    if orphan and head.whole and len(head.lines) <= _SHORT:
-        return Confidence(Sure.MAYBE, orphan.strip()[:100])
+    reader = _KeyValueReader(Origin(head.name))
+    first = ""
+    for no, text in enumerate(head.lines, 1):
+        reader.take(Piece(no, text))
+        first = first or (text.strip()[:100] if reader.found else "")
+    if reader.rows >= 2 and reader.alike:
+        return Confidence(Sure.LIKELY, first)
+    if reader.rows or (reader.found and head.whole and len(head.lines) <= _SHORT):
+        return Confidence(Sure.MAYBE, first)
     return NO
 
 
@@ -347,4 +313,5 @@ KEYVALUE: Final = Format(
     "dicts, progress bars with metrics, markdown tables; English and Chinese names; phases with a unit (`rollout=12.0s`)",
     lacks="whatever is not printed; without any time the progress bar's clock or the logger's time stamps are used",
     more='print(f"step {step}/{total} | len {length:.0f} | reward {reward:.3f} | rollout {gen:.1f}s | update {train:.1f}s | time {dt:.1f}s")',
+    role="own",
 )

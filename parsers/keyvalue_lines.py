@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Final, Literal
 
 from parsers.fields import spell
-from parsers.pairs import Mark, Scan, scan
+from parsers.marks import Mark
+from parsers.pairs import Scan, scan
 from parsers.rows import Pair, Resolver, Sorted, sort_out
 from parsers.text import Bar, bars, stamp, strip_actor
 from parsers.values import Value
@@ -22,12 +23,12 @@ _PREFIX: Final = re.compile(
     r"\[?\d{4}[-/.]?\d{2}[-/.]?\d{2}[T _-]\d{2}:\d{2}:\d{2}(?:[.,]\d+)?(?:\s?(?:Z|UTC|[+-]\d{2}:?\d{2})\b)?\]?"
     r"|\[?\d{2}[-/]\d{2} \d{2}:\d{2}:\d{2}(?:[.,]\d+)?\]?"
     r"|\[?(?P<clock>[012]?\d:[0-5]\d:[0-5]\d)(?:[.,]\d+)?\]?(?=\s|\])"
-    r"|\[?(?:DEBUG|INFO|SUCCESS|WARNING|WARN|NOTICE|TRACE|METRICS?)\b\]?(?::[\w.]+:)?"
     r"|\[(?:INFO|DEBUG|WARNING)\|[^\]]{1,80}\]"
+    r"|\[?(?:DEBUG|INFO|SUCCESS|WARNING|WARN|NOTICE|TRACE|METRICS?)\b\]?(?::[\w.]+:)?"
     r"|[\w./\-]+\.(?:py|go|cc?|rs|jl|ts|js):\d+(?=\s*[\]:|-])"
     r"|\[[\w./\-]+\.py(?::\d+| ?\(\d+\))?(?::\w+)?\]"
     r"|\[(?:rank ?\d+|Rank ?\d+|PID \d+|[A-Z_]+ \d+ / \d+|pid[ :=]\d+|MainThread|MainProcess|cuda:\d)\]"
-    r"|(?:root|__main__|[\w.]*(?:logger|train|trainer|training|grpo|main)[\w.]*)(?=\s*(?:\||:? - |: ))"
+    r"|(?:root|__main__|[\w.]*(?:logger|train|trainer|training|grpo|main)[\w.]*)(?=\s*(?:\||:? - ))"
     r"|[-|:>]+(?=\s)"
     r")"
 )  # fmt: skip
@@ -38,15 +39,19 @@ _NOISE: Final = re.compile(
 )
 _FINAL: Final = re.compile(
     r"^\W*(?:final|best|finished|training (?:finished|complete|done|took)|completed?|summary|resum\w+|load\w*|sav\w+|restor\w+"
-    r"|baseline|before training|after training|overall|total training|mean over|averag\w+ over|results?\b)", re.IGNORECASE
+    r"|baseline|before training|after training|overall|total training|mean over|averag\w+ over|results?\b)",
+    re.IGNORECASE,
 )
 _EVAL: Final = re.compile(
     r"^\W*(?:(?:step|iter)\W*\d+\W+)?(?:eval\w*|validation|validate|val|test(?:ing)?|评估|验证|测试)\b", re.IGNORECASE
 )
-_EPOCH_SUMMARY: Final = re.compile(r"平均指标|(?:mean|avg|average|summary|finished|done|complete|end|took|统计)\b", re.IGNORECASE)
+_EPOCH_SUMMARY: Final = re.compile(
+    r"平均指标|(?:mean|avg|average|summary|finished|done|complete|end|took|统计)\b", re.IGNORECASE
+)
 _SAMPLE: Final = re.compile(
-    r"\b(?:sample|completion|prompt|question|answer|response|gen|rollout|trajectory|candidate|example|group)\s*(?:[\[#]\s*\d+|\s\d+\s*[:/\]]|\s*[:=]\s*['\"\w<])"
-    r"|\b[KkiG]=\d+,|\bq='|问题\s*[:：]|答案\s*[:：]|模型输出", re.IGNORECASE
+    r"\b(?:sample|completion|prompt|question|answer|response|gen|rollout|trajectory|candidate|example|group)\s*(?:[\[#]\s*\d+|\s\d+\s*[:/\]]|\s*[:=]\s*['\"a-zA-Z一-鿿<])"
+    r"|\b[KkiG]=\d+,|\bq='|问题\s*[:：]|答案\s*[:：]|模型输出",
+    re.IGNORECASE,
 )
 _WORTH: Final = re.compile(r"\d")
 _HEAD_ONLY: Final = re.compile(r"^\W*(?:\w+\W+){0,3}$")
@@ -55,7 +60,8 @@ _WEAK: Final = frozenset({"ratio", "acc", "epoch", "sequences", "prompts", "prom
 _TELLING: Final = frozenset({"return", "returns", "tok/seconds", "tok_per_seconds", "throughput"})
 _BAR_NOISE: Final = re.compile(
     r"map|filter|tokeniz|load|captur|processed|generat|download|fetch|eval|valid|warm|shard|upload|convert|sav|preproc|roll|sampl|"
-    r"test|compil|prefill|decod|examples|files", re.IGNORECASE
+    r"test|compil|prefill|decod|examples|files",
+    re.IGNORECASE,
 )
 _TAKEN: Final = re.compile(r"\btime (?:taken|spent)\b|\btook\b", re.IGNORECASE)
 
@@ -108,8 +114,14 @@ def _read(text: str, look: Resolver) -> Line | None:
     text = rest if rest is not None else text
     found = scan(text)
     values = sort_out(_with_bare(found), look)
-    values.parents.update({key: parent for key, parent in found.parents.items() if parent in values.phases and key in values.phases})
-    if look("step", "").kind == "step" and values.step is not None and (found.mark is None or values.step_rank < found.mark.rank):
+    values.parents.update(
+        {key: parent for key, parent in found.parents.items() if parent in values.phases and key in values.phases}
+    )
+    if (
+        look("step", "").kind == "step"
+        and values.step is not None
+        and (found.mark is None or values.step_rank < found.mark.rank)
+    ):
         found.mark = Mark(values.step, values.total, values.step_rank)
     line = Line("noise", values, found.mark, bar, found.sub)
     line.known = values.known
@@ -129,7 +141,12 @@ def _read(text: str, look: Resolver) -> Line | None:
         return None
     share = found.words / max(1, found.words + found.key_words + len(found.pairs))
     line.kind = _kind_of(line, found, share, telling)
-    if line.kind in {"row", "metrics"} and not found.has_dict and _SAMPLE.search(text) and not (line.mark and line.known >= 3):
+    if (
+        line.kind in {"row", "metrics"}
+        and not found.has_dict
+        and _SAMPLE.search(text)
+        and not (line.mark and line.known >= 3)
+    ):
         return None
     return line if line.kind != "noise" else None
 
@@ -141,7 +158,12 @@ def _kind_of(line: Line, found: Scan, share: float, telling: int) -> Kind:
         if line.known >= 2 and line.strong >= 2 and found.words == 0:
             return "row"
         line.mark = mark = None
-    if mark is not None and line.known + telling >= 2 and share < _PROSE and (line.strong + telling or (found.piped and not mark.colon)):
+    if (
+        mark is not None
+        and line.known + telling >= 2
+        and share < _PROSE
+        and (line.strong + telling or (found.piped and not mark.colon))
+    ):
         return "row"
     if mark is not None and line.known + telling == 1 and found.words == 0 and (line.strong or telling or found.piped):
         return "row"
@@ -149,7 +171,12 @@ def _kind_of(line: Line, found: Scan, share: float, telling: int) -> Kind:
         return "mark"
     if mark is None and found.head == "epoch" and line.known >= 3 and share < _PROSE:
         return "row"
-    if mark is None and line.known and share < _PROSE and (found.words == 0 or line.known >= 3 or found.has_dict or line.values.phases):
+    if (
+        mark is None
+        and line.known
+        and share < _PROSE
+        and (found.words == 0 or line.known >= 3 or found.has_dict or line.values.phases)
+    ):
         return "metrics"
     return "noise"
 
@@ -171,7 +198,13 @@ def _with_bare(found: Scan) -> list[Pair]:
     for value, last in found.bare:
         if value.unit in {"s/step", "s/it", "s/iter", "sec/step", "ms/step", "秒/步"}:
             pairs.append(Pair("s/step", value))
-        elif value.unit and value.unit not in {"%"} and _is_time(value) and found.mark is not None and found.mark.rank < 8:
+        elif (
+            value.unit
+            and value.unit not in {"%"}
+            and _is_time(value)
+            and found.mark is not None
+            and found.mark.rank < 8
+        ):
             whole = last and value.glued and not value.decimals
             pairs.append(Pair("elapsed" if whole else "time", value))
     return pairs
@@ -209,4 +242,6 @@ def _bar_row(line: Line, bar: Bar) -> None:
     if line.mark is None or line.mark.rank > 2:
         epoch = (int(line.values.columns["epoch"]), None) if "epoch" in line.values.columns else None
         of = re.search(r"epoch\W*(\d+)\s*/\s*(\d+)", bar.desc, re.IGNORECASE)
-        line.mark = Mark(bar.n, bar.total, 6, "bar", (int(of[1]), int(of[2])) if of else epoch, epoch is not None or of is not None)
+        line.mark = Mark(
+            bar.n, bar.total, 6, "bar", (int(of[1]), int(of[2])) if of else epoch, epoch is not None or of is not None
+        )

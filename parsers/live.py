@@ -5,22 +5,32 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from parsers.base import Format
-from parsers.discover import as_roots, merged, names_of, nothing_found, recognise, units_of
+from parsers.discover import Sniffed, as_roots, merged, names_of, nothing_found, recognise, units_of
 from parsers.follow import Follower
-from parsers.group import Cluster, Grouper
-from parsers.source import origin_of
+from parsers.group import Cluster, Grouper, Unit
+from parsers.homes import home_of, nested
 from parsers.walk import Walk, walk
 from timeledger.errors import UnreadableSource
 from timeledger.run import Note, Run
 
 #: A folder that changed this shortly before it was looked into may change again within one tick of the file clock.
 _TICK_NS: Final = 2_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A merged run and what it was made of."""
+
+    cluster: Cluster
+    name: str
+    errors: tuple[Note, ...]
+    run: Run
 
 
 class Live:
@@ -51,8 +61,9 @@ class Live:
         self._walked_at = 0
         self._undecided: dict[Path, tuple[int, int]] = {}
         self._grouper = Grouper()
-        self._units: dict[Path, tuple[tuple[Run, ...], tuple[Run, ...]]] = {}
-        self._merged: dict[tuple[int, ...], tuple[Cluster, str, Run]] = {}
+        self._sniffed: Sniffed = {}
+        self._units: dict[Path, tuple[tuple[Run, ...], list[Unit]]] = {}
+        self._made: dict[tuple[int, ...], _Made] = {}
         self._runs: tuple[Run, ...] = ()
 
     @property
@@ -94,16 +105,19 @@ class Live:
         if self._format is not None:
             wanted = [each.path for each in self._walk.files]
         else:
-            wanted = [each.found.path for each in recognise(self._walk)]
+            wanted = [each.found.path for each in recognise(self._walk, self._sniffed)]
         gone = [path for path in self._followers if path not in wanted]
         new = [path for path in wanted if path not in self._followers]
         for path in gone:
             del self._followers[path]
+            self._units.pop(path, None)
         for path in new:
             self._followers[path] = Follower(path, self._mapping, self._format)
         self._followers = dict(sorted(self._followers.items(), key=lambda item: str(item[0])))
         followed = self._followers.keys()
-        self._undecided = {each.path: (each.size, each.mtime_ns) for each in self._walk.files if each.path not in followed}
+        self._undecided = {
+            each.path: (each.size, each.mtime_ns) for each in self._walk.files if each.path not in followed
+        }
         return bool(gone or new)
 
     def _must_walk(self) -> bool:
@@ -128,19 +142,35 @@ class Live:
     # --- which runs ----------------------------------------------------------------------------------------
 
     def _assemble(self) -> tuple[Run, ...]:
-        units = []
+        units: list[Unit] = []
         for path, follower in self._followers.items():
             units += self._units_of(path, follower)
         clusters = self._grouper.group(units)
-        names = names_of(clusters)
-        kept: dict[tuple[int, ...], tuple[Cluster, str, Run]] = {}
+        kept: dict[tuple[int, ...], _Made] = {}
         runs: list[Run] = []
-        for cluster, name in zip(clusters, names, strict=True):
+        for cluster, name in zip(clusters, names_of(clusters), strict=True):
             key = tuple(id(unit.run) for unit in cluster.units)
-            known = self._merged.get(key)
-            if known is None or known[1] != name or known[0].notes != cluster.notes:
-                known = (cluster, name, merged([cluster], [name])[0])
-            kept[key] = known
-            runs.append(self._with_errors(known[2], cluster))
-        self._merged = kept
+            errors = self._errors(cluster)
+            made = self._made.get(key)
+            if made is None or (made.name, made.cluster.notes, made.errors) != (name, cluster.notes, errors):
+                made = _Made(cluster, name, errors, merged([cluster], [name])[0].with_notes(*errors))
+            kept[key] = made
+            runs.append(made.run)
+        self._made = kept
         return tuple(runs)
+
+    def _units_of(self, path: Path, follower: Follower) -> list[Unit]:
+        """The file's units; the same objects as long as the file did not change."""
+        known = self._units.get(path)
+        if known is None or known[0] is not follower.runs:
+            known = (follower.runs, units_of(path, follower.format, follower.runs, self.roots))
+            self._units[path] = known
+        return known[1]
+
+    def _errors(self, cluster: Cluster) -> tuple[Note, ...]:
+        """What cannot be read now in the homes of a run."""
+        return tuple(
+            Note("skipped", 0, each.error, 1, path.name)
+            for path, each in self._followers.items()
+            if each.error and any(nested(home_of(path, tuple(self.roots)), unit.home) for unit in cluster.units)
+        )

@@ -94,7 +94,7 @@ def recognises(head: Head) -> Confidence:
     return NO
 
 
-FORMAT = Format(
+LLAMA_FACTORY = Format(
     name="llama_factory",
     title="LLaMA-Factory trainer_log.jsonl",
     kind="lines",

@@ -63,9 +63,10 @@ class NotebookReader:
         except (ValueError, RecursionError) as error:
             return self._nothing(f"the notebook is not whole JSON ({str(error)[:80]})")
         runs: list[Run] = []
-        names, settings, text = Names(), {}, ""
+        names, text = Names(), ""
+        settings: dict[str, Any] = {}
         for cell in cells:
-            settings.update(names.take(_text(cell.get("source"))))
+            settings = names.take(_text(cell.get("source"))) or settings
             outputs = [each for each in cell.get("outputs") or [] if isinstance(each, dict)]
             displays = [shown for html in _parts(outputs, "text/html") if (shown := notebook_html.read(html)).trains]
             printed = "".join(_streams(outputs))
@@ -87,6 +88,7 @@ class NotebookReader:
             facts.take(line, build)
         facts.finish(build)
         from_config(build, settings, "notebook source")
+        _old_batch(build)
         rows = TagRows(build)
         for cells in shown.rows:
             _add_row(rows, shown.header, cells)
@@ -115,6 +117,17 @@ class NotebookReader:
         build = RunBuilder(self.origin, "notebook")
         build.note("warning", why)
         return (build.run(),)
+
+
+def _old_batch(build: RunBuilder) -> None:
+    """A batch that the group size does not divide counts prompts, as TRL did before 0.16: later versions refuse it."""
+    batch, group = build.settings.get("sequences_per_step"), build.settings.get("group_size")
+    if batch is None or group is None or not isinstance(batch.value, int) or not isinstance(group.value, int):
+        return
+    if group.value > 0 and batch.value % group.value:
+        source = f"{batch.source}, in prompts"
+        build.setting("prompts_per_step", batch.value, source, "inferred", replace=True)
+        build.setting("sequences_per_step", batch.value * group.value, source, "inferred", replace=True)
 
 
 def _with_info(run: Run, update: dict[str, Any]) -> Run:

@@ -11,6 +11,8 @@ from parsers import asciinema
 
 #: Most bytes that one step of unpacking may give, so that a small file cannot fill the memory at once.
 _PART: Final = 4 * 1024 * 1024
+#: Compressed bytes that are unpacked at once.
+_SLICE: Final = 64 * 1024
 #: Bytes that are waited for before the wrapping of the text is decided.
 _START: Final = 64
 _NUL: Final = b"\0"
@@ -84,6 +86,12 @@ class _Gzip:
             yield rest
 
     def _unpack(self, data: bytes) -> Iterator[bytes]:
+        view = memoryview(data)
+        for start in range(0, len(view), _SLICE):
+            if not self._broken:
+                yield from self._slice(bytes(view[start : start + _SLICE]))
+
+    def _slice(self, data: bytes) -> Iterator[bytes]:
         assert self._member is not None
         while data:
             if self._member.eof:
@@ -91,15 +99,28 @@ class _Gzip:
                 if not data:
                     return
                 self._member = zlib.decompressobj(wbits=31)
+            before = self._member.copy()
             try:
                 part = self._member.decompress(data, _PART)
             except zlib.error as error:
                 self._broken = True
                 self._troubles.append(f"the gzip data is damaged ({error}); what came before was read")
+                yield _until_damage(before, data)
                 return
             data = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
             if part:
                 yield part
+
+
+def _until_damage(member: zlib._Decompress, data: bytes) -> bytes:
+    """What the good beginning of a damaged slice gives: byte by byte, since an error takes its whole slice along."""
+    out = b""
+    try:
+        for place in range(len(data)):
+            out += member.decompress(data[place : place + 1])
+    except zlib.error:
+        pass
+    return out
 
 
 class _Text:

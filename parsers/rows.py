@@ -59,6 +59,11 @@ class Sorted:
         """How many keys resolved to something."""
         return len(self.columns) + len(self.phases) + len(self.clocks)
 
+    @property
+    def names(self) -> set[str]:
+        """What the line tells, by column, clock and phase: two lines of one step tell different things."""
+        return {*self.columns, *self.clocks, *(f"phase {name}" for name in self.phases)}
+
     def put(self, column: str, value: float, rank: int, key: str = "") -> None:
         """Give a column a value unless a better key has given one; the loser stays in `extra` under its own name."""
         if rank < self.ranks.get(column, 99):
@@ -85,7 +90,7 @@ def resolver(mapping: tuple[tuple[str, str], ...]) -> Resolver:
         found = own.get(key) or own.get(spell(key))
         if found is None:
             return resolve(key, unit)
-        measured = resolve("time", unit) if unit and found.name.endswith("_s") or found.kind == "phase" else None
+        measured = resolve("time", unit) if (unit and found.name.endswith("_s")) or found.kind == "phase" else None
         scale = measured.scale if measured else 0.01 if unit == "%" else 1.0
         return Meaning(found.kind, found.name, -1, scale)
 
@@ -130,9 +135,16 @@ def _sort_pair(out: Sorted, pair: Pair, look: Resolver) -> None:
     if meaning.kind == "step":
         _sort_step(out, value, meaning)
         return
-    if value.total is not None and meaning.kind in {"column", "count"} and meaning.name in {"acc", "zero_std", "truncated"}:
+    if (
+        value.total is not None
+        and meaning.kind in {"column", "count"}
+        and meaning.name in {"acc", "zero_std", "truncated"}
+    ):
         whole = value.total or math.nan
-        number, meaning = value.number / whole, Meaning("column", meaning.name, meaning.rank, complement=meaning.complement)
+        number, meaning = (
+            value.number / whole,
+            Meaning("column", meaning.name, meaning.rank, complement=meaning.complement),
+        )
     canonical = meaning.of(number) if number is not None else None
     if canonical is None:
         return
@@ -204,6 +216,11 @@ class RowWriter:
         self._values: dict[int, dict[str, float]] = {}
         self._phases: set[tuple[int, str]] = set()
 
+    def alike(self) -> bool:
+        """True when two steps tell mostly the same things, as the rows of a log do."""
+        shapes = [frozenset(known) for known in self._values.values() if known]
+        return any(2 * len(a & b) >= len(a | b) for place, a in enumerate(shapes[:50]) for b in shapes[place + 1 : 50])
+
     def has(self, step: int, names: Iterable[str]) -> bool:
         """True when this session's row of the step holds one of the columns or clocks."""
         return bool(self._values.get(step, {}).keys() & set(names))
@@ -214,7 +231,7 @@ class RowWriter:
         self.rows += step not in self._values
         known = self._values.setdefault(step, {})
         ranks = self._ranks.setdefault(step, {})
-        extra = {**values.extra, **values.clocks}
+        extra = {**({} if sub else values.extra), **values.clocks}
         if step != self.last and (self.last is None or step > self.last):
             self.gap, self.last = (None if self.last is None else step - self.last), step
         new = {
@@ -225,6 +242,7 @@ class RowWriter:
         ranks.update({name: values.ranks[name] + (20 if sub else 0) for name in new})
         known.update(new)
         known.update({name: value for name, value in values.clocks.items() if name not in known})
+        known.update({f"phase {name}": seconds for name, (_, seconds) in values.phases.items()})
         self.build.row(step, new, line=line, at=at or values.at, overwrite=True)
         self.build.row(step, {}, line=line, extra=extra)
         self._write_phases(step, values)
@@ -246,7 +264,9 @@ class RowWriter:
             return
         seen, ranks = self._values.get(step), self._ranks.get(step, {})
         given = {name: value for name, value in values.columns.items() if ranks.get(name) == values.ranks[name]}
-        other = seen is None or any(seen.get(name, value) != value for name, value in {**given, **values.clocks}.items())
+        other = seen is None or any(
+            seen.get(name, value) != value for name, value in {**given, **values.clocks}.items()
+        )
         if sub or not other:
             return
         if step == self.last:

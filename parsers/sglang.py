@@ -23,14 +23,15 @@ _CACHED: Final = re.compile(r"#cached-token: (\d+)")
 #: `[2025-02-27 04:46:39 DP1 TP0]`: which engine of a data-parallel group prints.
 _TAG: Final = re.compile(r"\[[^\]]*?\d{2}:\d{2}:\d{2}[^\]]*?((?: [A-Z]+\d+)+)\]")
 _PID: Final = re.compile(r"pid=(\d+(?:, ip=[\d.]+)?)\)")
-_CAPACITY: Final = re.compile(r"max_total_num_tokens=(\d+)")
 _ARGUMENT: Final = re.compile(
-    r"\b(mem_fraction_static|context_length|max_running_requests|tp_size|dp_size|disable_cuda_graph|model_path|enable_memory_saver)"
+    r"\b(max_total_num_tokens|mem_fraction_static|context_len(?:gth)?|max_running_requests|tp_size|dp_size|disable_cuda_graph|model_path|enable_memory_saver)"
     r"=('[^']*'|[^,()\s]+)"
 )
 _NAMES: Final = {
+    "max_total_num_tokens": "kv_cache_tokens",
     "mem_fraction_static": "gpu_memory_utilization",
     "context_length": "max_model_len",
+    "context_len": "max_model_len",
     "max_running_requests": "max_num_seqs",
     "tp_size": "tensor_parallel_size",
     "dp_size": "sglang.dp_size",
@@ -63,13 +64,9 @@ class SglangLines:
             return self._decode(text, line)
         if "Prefill batch" in text:
             return self._prefill(text)
-        if "server_args=ServerArgs(" in text:
+        if "server_args=ServerArgs(" in text or "max_total_num_tokens=" in text:
             for name, value in _ARGUMENT.findall(text[:20_000]):
-                self.build.setting(_NAMES[name], plain(value), f"SGLang: server_args: {name}")
-            return True
-        if "max_total_num_tokens=" in text:
-            tokens = _number(_CAPACITY, text)
-            self.build.setting("kv_cache_tokens", int(tokens) if tokens else None, "SGLang: max_total_num_tokens")
+                self.build.setting(_NAMES[name], plain(value), f"SGLang: {name}")
             return True
         return False
 

@@ -54,6 +54,8 @@ class Feeder:
         self._settled = False
         self._tail = bytearray()
         self._taken = False
+        self._lines = False
+        self.complete = False
         self._reader: Reader | None = None
         self._given = self._begins = 0
         self._first = b""
@@ -94,6 +96,13 @@ class Feeder:
                 self.format, self._reader = found, None
         if self.format is None:
             return
+        self._catch_up()
+        if self.spoiled:  # what is kept can be read again at once
+            self._reader, self.spoiled = None, False
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        assert self.format is not None
         if self._reader is None:
             self._reader = self.format.open(self.origin)
             self._given = self._begins = self._windows.begins
@@ -117,6 +126,7 @@ class Feeder:
             data = self._after_taken(data)
         cut = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
         if cut:
+            self._lines = True
             self._reader.feed(bytes(self._tail) + data[:cut] if self._tail else data[:cut])
             self._tail.clear()
         self._tail += data[cut:]
@@ -143,7 +153,8 @@ class Feeder:
             self._open()
         if self._reader is None or self.format is None:
             return ()
-        if self.format.kind == "lines" and self._tail and is_whole_object(self._tail):
+        only_line = self.complete and not self._lines  # nothing else to read, and nothing will come
+        if self.format.kind == "lines" and self._tail and (only_line or is_whole_object(self._tail)):
             self._reader.feed(bytes(self._tail) + b"\n")
             self._tail.clear()
             self._taken = True
@@ -212,6 +223,7 @@ def read_whole(origin: Origin, fixed: Format | None, data: bytes | memoryview | 
         for block in blocks_of(origin.path):
             feeder.feed(block)
     feeder.finish()
+    feeder.complete = True
     return feeder
 
 

@@ -184,7 +184,7 @@ def recognises(head: Head) -> Confidence:
     return NO
 
 
-FORMAT = Format(
+SWIFT = Format(
     name="swift",
     title="ms-swift logging.jsonl",
     kind="lines",

@@ -29,7 +29,9 @@ class MarkdownTable:
             self._open = self._header if good and len(cells) == len(self._header) else None
             return None
         if self._open is not None and len(cells) == len(self._open):
-            pairs = [Pair(key, found[0]) for key, cell in zip(self._open, cells, strict=True) if (found := take(cell, 0))]
+            pairs = [
+                Pair(key, found[0]) for key, cell in zip(self._open, cells, strict=True) if (found := take(cell, 0))
+            ]
             return sort_out(pairs, self._look)
         self._open, self._header = None, cells
         return None

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import copy
 import math
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-import polars as pl
-
-from parsers import trl_keys, verl_keys
+from parsers import verl_keys
 from parsers.build import RunBuilder
-from parsers.tags import Meaning, derive, meaning
+from parsers.tag_gather import Gathered, gather
+from parsers.tags import Meaning, derive
 from timeledger.run import Run
 
 #: Steps whose metrics wait for a row (names nobody knows never make a row of their own).
 _WAITING_STEPS: Final = 256
 #: Distinct names kept a run; a log that makes up a new name every step must not fill the memory.
-_MAX_NAMES: Final = 5000
+_MAX_NAMES: Final = 2000
 #: What an evaluation is remembered by, best first.
 _TELLING: Final = ("acc", "pass", "reward", "score", "mean@", "loss", "mean_length", "length")
 _MAX_SHOWN: Final = 200
@@ -38,31 +36,6 @@ def moment(wall: float | None) -> datetime | None:
         return None
 
 
-class _Gathered:
-    """What one step's names come to."""
-
-    def __init__(self) -> None:
-        self.values: dict[str, Any] = {}
-        self.ranks: dict[str, int] = {}
-        self.extra: dict[str, float] = {}
-        self.phases: list[tuple[Meaning, float]] = []
-        self.evaluation: list[tuple[Meaning, float]] = []
-        self.runtime: float | None = None
-        self.ends = False
-        self.wall: float | None = None
-        self.framework: str | None = None
-
-    def column(self, what: Meaning, value: float) -> None:
-        """Keep the value under its column when no better name holds it; the other goes to the extra metrics."""
-        held = self.ranks.get(what.target)
-        if math.isnan(value) or (held is not None and held <= what.rank):
-            if not math.isnan(value):
-                self.extra[what.name] = value
-            return
-        self.ranks[what.target] = what.rank
-        self.values[what.target] = value * what.scale + what.offset
-
-
 class TagRows:
     """Feeds a `RunBuilder` from (step, name, value, wall time), in the order of the log.
 
@@ -76,6 +49,8 @@ class TagRows:
         self._tags: dict[str, tuple[float, float | None]] = {}
         self._again = False
         self._last: dict[str, int] = {}
+        self._unknown_rows = False
+        self._from_one = 0
         self._forget()
 
     def _forget(self) -> None:
@@ -109,24 +84,39 @@ class TagRows:
 
     def run(self) -> Run:
         """The run so far, with the open step as far as it goes; the step may still gain names afterwards."""
-        if not self._tags or self._step is None:
-            return self.build.run()
-        if self._again or self.build.has(self._step, "step") or self._step in self._evaluations:
+        if self._step is not None and self._step + self._from_one in self._evaluations:
             self.flush()
+        if not self._tags and not self._nameless:
             return self.build.run()
         twin = copy.copy(self)
-        twin.build = _twin(self.build)
+        twin.build = self.build.fork()
         twin._waiting, twin._evaluations = dict(self._waiting), {}
         twin.flush()
-        return _joined(self.build.run(), twin.build.run())
+        if twin._nameless:
+            twin._give_waiting()
+        return twin.build.run()
+
+    @property
+    def _nameless(self) -> bool:
+        """True while steps wait for a row and none was ever made: perhaps no name of this log is known."""
+        return bool(self._waiting) and self.build.last_step is None
+
+    def _give_waiting(self) -> None:
+        """Make rows of the steps that wait: their times and metrics are worth having without a known name."""
+        for step, (values, extra, wall) in sorted(self._waiting.items()):
+            self.build.row(step, {**values, "span": self._span(step)}, at=moment(wall), extra=extra)
+        self._waiting = {}
 
     def flush(self) -> None:
         """Hand the open step to the builder."""
         if not self._tags or self._step is None:
             return
-        step, tags, again = self._step, self._tags, self._again
+        tags, again = self._tags, self._again
         self._tags, self._again = {}, False
-        got = _gather(tags)
+        if self._step == 0 and "train/episode" in tags:
+            self._from_one = 1  # TRL's older RLOO counts from 0 here and from 1 in its episodes
+        step = self._step + self._from_one
+        got = gather(tags)
         build = self.build
         build.framework = build.framework or got.framework
         if build.framework == "slime" and all(tag.startswith("train/") for tag in tags):
@@ -153,11 +143,12 @@ class TagRows:
         if self.build.has(step, "step") and not self.build.has(step, "span"):
             self.build.row(step, {"span": self._span(step)})
 
-    def _row(self, step: int, got: _Gathered, again: bool) -> None:
+    def _row(self, step: int, got: Gathered, again: bool) -> None:
         """Give the row, or let it wait when nothing in it makes a step of its own."""
         values, extra, wall = got.values, got.extra, got.wall
         if not self.build.has(step, "step"):
-            if not (values.keys() - {"epoch", "elapsed_s"}) or step < (self.build.last_step or 0):
+            telling = values.keys() - {"epoch", "elapsed_s"} or (extra and self._unknown_rows)
+            if not telling or step < (self.build.last_step or 0):
                 self._wait(step, values, extra, wall)
                 return
             waiting = self._waiting.pop(step, None)
@@ -172,7 +163,11 @@ class TagRows:
         old = self._waiting.pop(step, ({}, {}, None))
         self._waiting[step] = (old[0] | values, old[1] | extra, wall if old[2] is None else old[2])
         if len(self._waiting) > _WAITING_STEPS:
-            del self._waiting[next(iter(self._waiting))]
+            if self._nameless:
+                self._give_waiting()
+                self._unknown_rows = True
+            else:
+                del self._waiting[next(iter(self._waiting))]
 
     def _interval(self) -> int:
         found = self.build.settings.get("logging_steps")
@@ -225,7 +220,7 @@ class TagRows:
         best = sorted((_telling(name), at, name) for at, name in enumerate(shown) if _telling(name) < len(_TELLING))
         event["text"] = ", ".join(f"{name} {shown[name]:.4g}" for _, _, name in best[:4])[:300]
 
-    def _clocks(self, step: int, got: _Gathered, wall: float | None) -> None:
+    def _clocks(self, step: int, got: Gathered, wall: float | None) -> None:
         """`train_runtime` is the whole run's where the end-of-run rates stand beside it, else the clock of each row."""
         if got.runtime is None:
             return
@@ -236,66 +231,3 @@ class TagRows:
         if self.build.ended is None:
             self.build.event("finish", at=moment(wall), step=step)
         self.build.ended = "finished"
-
-
-def _gather(tags: dict[str, tuple[float, float | None]]) -> _Gathered:
-    got = _Gathered()
-    unknown: dict[str, float] = {}
-    for tag, (value, wall) in tags.items():
-        what = meaning(tag)
-        role = what.role
-        if role == "column":
-            got.column(what, value)
-        elif role == "unknown":
-            unknown[tag] = value
-        elif role == "phase":
-            got.phases.append((what, value * what.scale))
-        elif role == "evaluation" or role == "eval_s":
-            got.evaluation.append((what, value))
-            continue
-        elif role == "beside":
-            if what.target:
-                got.values.setdefault(what.target, value)
-            continue
-        elif role == "runtime":
-            got.runtime = value
-            continue
-        elif role == "end":
-            got.ends = True
-            continue
-        got.wall = wall if got.wall is None else got.wall
-        got.framework = got.framework or what.framework
-    taken = trl_keys.take({trl_keys.normal(tag): value for tag, value in unknown.items()})
-    if "acc" in taken.columns:
-        got.values.setdefault("acc", taken.columns["acc"])
-    got.extra.update(unknown)
-    return got
-
-
-def _twin(build: RunBuilder) -> RunBuilder:
-    """An empty builder at the same place of the same run."""
-    twin = RunBuilder(build.origin, build.format_name, build.framework)
-    twin.segment, twin.last_step, twin.ended = build.segment, build.last_step, build.ended
-    twin.settings = dict(build.settings)
-    return twin
-
-
-def _joined(run: Run, tail: Run) -> Run:
-    """The run with the open step's rows behind it."""
-    info = run.info.model_copy(
-        update={
-            "framework": run.info.framework or tail.info.framework,
-            "settings": {**tail.info.settings, **run.info.settings},
-            "ended": run.info.ended or tail.info.ended,
-            "train_runtime_s": run.info.train_runtime_s or tail.info.train_runtime_s,
-        }
-    )
-    return replace(
-        run,
-        info=info,
-        steps=pl.concat([run.steps, tail.steps]),
-        phases=pl.concat([run.phases, tail.phases]),
-        events=pl.concat([run.events, tail.events]),
-        extra=pl.concat([run.extra, tail.extra], how="diagonal"),
-        notes=run.notes + tuple(note for note in tail.notes if note not in run.notes),
-    )

@@ -61,10 +61,14 @@ _BESIDE: Final = {
     "train/episode", "_runtime", "_timestamp", "_wandb",
 }  # fmt: skip
 #: Other clocks than the step (GPU monitors count seconds), start-up timers, and what no one can add up.
-_OFF: Final = re.compile(r"ray/|system/(?:gpu|cpu|mem|system_mem|disk|network|proc)|timing/setup/|_hparams_/|hparam|hp_metric|gpu_monitor/")
+_OFF: Final = re.compile(
+    r"ray/|system/(?:gpu|cpu|mem|system_mem|disk|network|proc)|timing/setup/|_hparams_/|hparam|hp_metric|gpu_monitor/"
+)
 _AGGREGATE: Final = re.compile(r"@(?:sum|mean|max|min|std|p50|p99)$")
 #: Only these frameworks write these names; others of their tables are shared with hand-written loops.
-_TELLING_TRL: Final = re.compile(r"(?:train/)?(?:completions?[/_]|rewards/|frac_reward_zero_std|step_time|profiling/)")
+_TELLING_TRL: Final = re.compile(
+    r"(?:train/)?(?:completions?[/_]|rewards/|frac_reward_zero_std|step_time|profiling/)|train/(?:eps$|objective/)"
+)
 _LAST_RESORT: Final = 10
 #: Not what their words say: running means and totals of the whole run, lengths of finished answers only.
 _EXTRA_ONLY: Final = {"train_tokens_per_second", "num_input_tokens_seen", "completions/mean_terminated_length",

@@ -14,7 +14,7 @@ from parsers.build import RunBuilder
 from parsers.swift import metrics_of
 from parsers.trl_dict import Metrics
 from parsers.trl_rows import Record, RowWriter, gaps
-from timeledger.run import Run, SettingValue
+from timeledger.run import Run
 
 _SETTINGS: Final = {
     "max_steps": "total_steps",
@@ -108,6 +108,7 @@ class _Document:
         self._build.train_runtime_s = metrics.numbers["train_runtime"]
         self._build.ended = "finished"
         self._build.event("finish", step=step, seconds=self._build.train_runtime_s)
+        self._build.setting("total_steps", step, "step of the end-of-run entry", "inferred")
         self._timed = True
 
     def _settings(self, document: dict[str, Any], history: list[Any]) -> None:
@@ -115,21 +116,22 @@ class _Document:
             self._setting(name, document.get(key), key)
         # eval_steps and save_steps hold a default of 500 when nothing is evaluated or saved
         step, every = document.get("global_step"), document.get("save_steps")
-        if _count(step) and _count(every) and (step % every == 0 or step == document.get("max_steps")):
+        step, every = _count(step), _count(every)
+        if step and every and (step % every == 0 or step == document.get("max_steps")):
             self._setting("save_steps", every, "save_steps")
         if any(isinstance(row, dict) and any(key.startswith("eval_") for key in row) for row in history):
             self._setting("eval_steps", document.get("eval_steps"), "eval_steps")
-        if _count(step) and step == document.get("max_steps"):
+        if step and step == document.get("max_steps"):
             self._build.ended = "finished"
 
     def _setting(self, name: str, value: object, key: str) -> None:
-        known: SettingValue | None = value if isinstance(value, int | float) and not isinstance(value, bool) else None
+        known = value if isinstance(value, int | float) and not isinstance(value, bool) else None
         if known is not None and known >= 1:
-            self._build.setting(name, known, f"trainer_state.json: {key}")
+            self._build.setting(name, known, f"trainer_state.json: {key}", replace=True)
 
 
-def _count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 def _salvaged(data: bytes) -> list[Any]:
@@ -163,7 +165,7 @@ def recognises(head: Head) -> Confidence:
     return NO
 
 
-FORMAT = Format(
+TRAINER_STATE = Format(
     name="trainer_state",
     title="HF Trainer trainer_state.json (and log_history dumps)",
     kind="document",

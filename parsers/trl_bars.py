@@ -10,12 +10,16 @@ from typing import Final
 from parsers.text import Bar, strip_actor
 
 #: A training bar has no description, or one of these. Epoch bars start over in every epoch and are left out.
-_TRAINING: Final = re.compile(r"(?:training|train|(?:train(?:ing)? )?steps?|(?:grpo|ppo|rloo|dpo|sft|rl)(?: training)?)$", re.I)
+_TRAINING: Final = re.compile(
+    r"(?:training|train|(?:train(?:ing)? )?steps?|(?:grpo|ppo|rloo|dpo|sft|rl)(?: training)?)$", re.I
+)
 #: Time stamps and level words that loggers and container runtimes put before a line.
 _PREFIX: Final = re.compile(r"^[\[\]()\d:.,TZ+\-/ ]*(?:\b(?:INFO|stderr|stdout|[FP])\b[\[\]:\- F]*)?$")
 _UNIT: Final = re.compile(r"^(?:(?:it|steps?|batch(?:es)?)/s|s/(?:it|steps?|batch(?:es)?))?$")
 #: What a process does before it trains: seen again, it is another process.
-_STARTS: Final = re.compile(r"load|map|token|split|filter|download|fetch|cast|packing|truncat|extract|format|apply", re.I)
+_STARTS: Final = re.compile(
+    r"load|map|token|split|filter|download|fetch|cast|packing|truncat|extract|format|apply", re.I
+)
 
 
 class Turn(Enum):

@@ -78,11 +78,34 @@ def _value(token: str) -> float | None:
         return units.number(plain)
 
 
+def _plainly(text: str, start: int) -> Metrics | None:
+    """The dict at `start` when all of it is single-quoted keys with plain or quoted numbers, as trainers print it."""
+    end = text.find("}", start)
+    numbers: dict[str, float] = {}
+    words: dict[str, str] = {}
+    rounded = False
+    for part in text[start + 1 : end].split(", "):
+        key, colon, token = part.partition("': ")
+        if not colon or key[:1] != "'" or not token or "'" in key[1:]:
+            return None
+        if token[0] == "'":
+            rounded, token = True, token[1:-1] if token[-1] == "'" else "?"
+        try:
+            numbers[key[1:]] = float(token)
+        except ValueError:
+            if token != "None":
+                return None
+            words[key[1:]] = ""
+    return Metrics(numbers, words, rounded, start, end + 1)
+
+
 def read(text: str, start: int = 0) -> tuple[Metrics | None, bool]:
     """The dict that opens at or behind `start`, and whether it is cut off by the end of the text."""
     opened = _OPEN.search(text, start)
     if opened is None:
         return None, False
+    if text.find("}", start) > 0 and (plain := _plainly(text, opened.start())) is not None:
+        return plain, False
     at, rounded = opened.end(), False
     numbers: dict[str, float] = {}
     words: dict[str, str] = {}

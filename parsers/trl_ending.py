@@ -7,15 +7,18 @@ from typing import Final, Literal
 
 from parsers.text import strip_actor
 
-_ERROR: Final = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Failure|Timeout|Warning)?(?::|$)")
+_ERROR: Final = re.compile(
+    r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Failure|Timeout|Warning)?(?::|$)"
+)
 _STOPPED: Final = re.compile(r"KeyboardInterrupt|SignalException|SIGINT|DUE TO TIME LIMIT|CANCELLED AT|\^C$")
 _KILLED: Final = re.compile(r"(?:.*\s)?Killed(?:\s|$)|.*\boom-kill|.*Segmentation fault|Bus error")
 
 
+How = Literal["finished", "crashed", "interrupted"]
+
+
 class Ending:
     """Collects signs of an end. A traceback ends nothing when the bar moves on behind it."""
-
-    Kind = Literal["finished", "crashed", "interrupted"]
 
     def __init__(self) -> None:
         self.finished = False

@@ -76,4 +76,3 @@ class Facts:
             except ValueError:
                 return
             build.zone_known = False
-

@@ -31,7 +31,7 @@ class Joiner:
             if begin is None and self._add(text):
                 return self._joined()
             self._give_up()
-        if begin is not None and trl_dict.read(text, begin)[1]:
+        if begin is not None and text.find("}", begin) < 0 and trl_dict.read(text, begin)[1]:
             self._parts, self._length = [text], len(text)
             return ""
         return text

@@ -5,12 +5,13 @@ Console dicts, trainer_state.json, TensorBoard, W&B, trackio and MLflow carry th
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
+from parsers.fields import Meaning, resolve
 from parsers.tag_tables import Col, Ph, Table
 
 #: `step_time` is seconds of one optimizer step inside `training_step`; the perf/ names are AsyncGRPO's, whose
@@ -74,6 +75,11 @@ _NESTED: Final = {
 }
 #: Reward functions that by name are the share of right answers; their mean is one only within 0..1.
 _ACCURACY: Final = re.compile(r"rewards/(?:math_?)?acc(?:uracy)?(?:_?reward)?(?:_func)?(?:/mean)?$", re.IGNORECASE)
+#: Means since the start, and totals: they say nothing of one step.
+_MEANS: Final = {
+    "train_loss", "train_tokens_per_second", "train_samples_per_second", "train_steps_per_second", "num_tokens",
+    "num_input_tokens_seen", "total_flos", "eps", "episode", "throughput", "total_tokens",
+}  # fmt: skip
 #: Names that describe the log's own progress, not the model.
 _PLACE: Final = {"step", "global_step", "train_runtime"}
 
@@ -124,21 +130,38 @@ class Taken:
     not_numbers: list[str] = field(default_factory=list)
 
 
+@lru_cache(maxsize=8192)
+def _meaning(key: str) -> Col | Ph | Meaning | None:
+    """A name's meaning: TRL's own, or that of a metric which a user's code adds (`reward_mean`, `adv_std`, `gen_time`)."""
+    found = look_up(key)
+    if found is not None or "/" in key or key in _MEANS:
+        return found
+    own = resolve(key)
+    return own if own.kind in {"phase", "column"} else None
+
+
 def take(values: Mapping[str, float]) -> Taken:
     """Sorts one row's numbers. A NaN becomes a missing value (the log has no number), an infinity stays."""
     taken = Taken()
+    own: list[tuple[int, str, float]] = []
     for key, value in values.items():
-        if key in _PLACE:
-            continue
-        meaning = TRL.get(key) or look_up(key)
-        if isinstance(meaning, Ph):
+        meaning = _meaning(key)
+        if isinstance(meaning, Col):
+            if value == value:
+                taken.columns.setdefault(meaning.column, value)
+            else:
+                taken.not_numbers.append(meaning.column)
+        elif isinstance(meaning, Ph):
             taken.phases.append((key, meaning, value * meaning.scale))
-        elif meaning is not None and math.isnan(value):
-            taken.not_numbers.append(meaning.column)
-        elif meaning is not None:
-            taken.columns.setdefault(meaning.column, value)
-        elif not math.isnan(value):
+        elif value == value and key not in _PLACE:
             taken.extra[key] = value
+            number = meaning.of(value) if meaning is not None else None
+            if meaning is not None and number is not None and meaning.kind == "phase":
+                taken.phases.append((key, Ph(meaning.name), number))
+            elif meaning is not None and number is not None:
+                own.append((meaning.rank, meaning.name, number))
+    for _, column, number in sorted(own):
+        taken.columns.setdefault(column, number)
     _accuracy(taken)
     return taken
 
@@ -147,6 +170,6 @@ def _accuracy(taken: Taken) -> None:
     if "acc" in taken.columns:
         return
     for key, value in taken.extra.items():
-        if _ACCURACY.match(key) and 0 <= value <= 1:
+        if key.startswith("rewards/") and _ACCURACY.match(key) and 0 <= value <= 1:
             taken.columns["acc"] = value
             return

@@ -139,4 +139,6 @@ class RowWriter:
         if self._cap_rows >= 2:
             why = "the longest answer of every step in which answers were cut"
             known = self.build.settings.get("max_tokens")
-            self.build.setting("max_tokens", int(self._cap), why, "inferred", replace=known is None or known.source == why)
+            self.build.setting(
+                "max_tokens", int(self._cap), why, "inferred", replace=known is None or known.source == why
+            )

@@ -18,8 +18,8 @@ from typing import Final
 
 #: Bar states kept while the interval is not settled; a run that logs more rarely is settled by its pace.
 _KEEP: Final = 4096
-#: The share of logged steps whose bar was seen twice. Less than one: a fast step's bar is drawn only once.
-_SEEN_TWICE: Final = 0.6
+#: Seconds a step below which tqdm does not draw every state (it waits 0.1 s between two).
+_FAST: Final = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,8 @@ class Spacing:
 
     def span(self, index: int, start: int) -> int | None:
         """How many steps that dict is a mean over; None while the interval is unknown."""
+        if self.first_step and index == 0:
+            return 1 - start
         if self.interval is None:
             return None
         step = self.step(index, start)
@@ -66,6 +68,7 @@ class Order:
     total: int | None = None
     first: int | None = None
     last: int = 0
+    elapsed_s: float = 0.0
     count: int = 0
     bursts: int = 0
     ended: bool = False
@@ -87,8 +90,9 @@ class Order:
 
     # --- evidence -----------------------------------------------------------------------------------------
 
-    def bar(self, step: int) -> None:
+    def bar(self, step: int, elapsed_s: float = 0.0) -> None:
         """A state of the training bar."""
+        self.elapsed_s = max(self.elapsed_s, elapsed_s)
         if self.first is None and step > 0:
             self.first = step
         if self.settled is None and step > 0:
@@ -198,9 +202,14 @@ class Order:
 
     def settle(self) -> Spacing | None:
         """The answer once nothing later can change it, else None."""
-        if self.settled is None and self.has_bar and len(self._ends) >= 2 and self._since_bar == 0:
+        due = self.count <= 32 or self.count % 32 == 0
+        if self.settled is None and due and self.has_bar and len(self._ends) >= 2 and self._since_bar == 0:
             answer = self.spacing()
-            if answer.interval is not None and answer.count(self.last, self.start) >= 4 and not self._contradicted(answer):
+            if (
+                answer.interval is not None
+                and answer.count(self.last, self.start) >= 4
+                and not self._contradicted(answer)
+            ):
                 self.settled = answer
                 self._shown.clear()
                 self._epochs.clear()
@@ -210,28 +219,39 @@ class Order:
         if not self._marks:
             return None
         limit = min(self.last, next(reversed(self._shown), 0))
+        best, most = 0, 0.0
         for interval in range(1, limit + 1):
-            first = (self.start // interval + 1) * interval
-            if first > limit:
+            if (self.start // interval + 1) * interval > limit:
                 break
-            if first in self._shown and self._logs_every(interval, first, limit):
-                also_one = interval > 1 and self.start == 0 and 1 in self._marks
-                return Spacing(interval, also_one, "the bar was drawn anew at every such step")
+            score = self._fit(interval, limit)
+            if score > most * (1 + 1e-9):
+                best, most = interval, score
+        if self.hint and self._fit(self.hint, limit) > 0.5 * most:
+            best = self.hint
+        if best:
+            also_one = best > 1 and self.start == 0 and 1 in self._marks
+            return Spacing(best, also_one, "the bar was drawn anew at every such step")
         if self._marks == {1}:
             return Spacing(1 if self.last == 1 else None, self.last > 1, "only step 1 was logged so far")
         return None
 
-    def _logs_every(self, interval: int, first: int, limit: int) -> bool:
+    def _fit(self, interval: int, limit: int) -> float:
+        """How well marks at every `interval` steps agree with the marks seen, 0..1.
+
+        Of a run's marks some belong to evaluations; of a fast run's logged steps many are drawn only once.
+        """
+        first = (self.start // interval + 1) * interval
         steps = range(first, limit + (limit in self._marks), interval)
-        allowed = int(len(steps) * (1 - _SEEN_TWICE))
-        for step in steps:
-            if step not in self._shown:
-                return False
-            if step not in self._marks:
-                allowed -= 1
-                if allowed < 0:
-                    return False
-        return len(steps) > 0
+        hits = sum(step in self._marks for step in steps)
+        if not hits or not all(step in self._shown for step in steps):
+            return 0.0
+        covered, explained = (
+            hits / len(steps),
+            hits / max(1, len(self._marks - {1}) if interval > 1 else len(self._marks)),
+        )
+        if self.elapsed_s < _FAST * (self.last - self.start):
+            return 2 * covered * explained / (covered + explained)
+        return covered * covered * explained
 
     def _contradicted(self, answer: Spacing) -> bool:
         """True when dicts lag behind this interval more and more, or are more than it allows."""

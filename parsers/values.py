@@ -123,7 +123,9 @@ def _listed(text: str, at: int) -> tuple[Value, int] | None:
     parts = [part.strip() for part in re.split(r"[,\s]+", inner) if part.strip()]
     if not parts or not all(_ITEM.fullmatch(part) for part in parts):
         return None
-    return of_list([{"True": 1.0, "False": 0.0}.get(part) if part[0] in "TF" else float(part) for part in parts]), end + 1
+    return of_list(
+        [{"True": 1.0, "False": 0.0}.get(part) if part[0] in "TF" else float(part) for part in parts]
+    ), end + 1
 
 
 def of_list(items: Sequence[Any]) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
 from typing import Final
 
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
@@ -26,10 +27,11 @@ _SLASH_KEY: Final = re.compile(
 class _Open:
     """A step line that may go on in the next line (a terminal broke it), or a list of one key a line."""
 
-    def __init__(self, step: int | None, text: str, line: int) -> None:
+    def __init__(self, step: int | None, text: str, line: int, at: datetime | None = None) -> None:
         self.step = step
         self.text = text
         self.line = line
+        self.at = at
         self.broken = False
         self.values: dict[str, float] = {}
 
@@ -44,6 +46,7 @@ class _VerlReader(LineReader):
         super().__init__(origin)
         self._clock = YearlessClock(origin.modified)
         self._begin()
+        self._config = ConfigDump()
         self._open: _Open | None = None
         self._bar: Bar | None = None
         self._command: str | None = None
@@ -51,7 +54,6 @@ class _VerlReader(LineReader):
     def _begin(self) -> None:
         self._engine = EngineLines(self.build)
         self._rows = StepRows(self.build)
-        self._config = ConfigDump()
 
     def runs(self) -> tuple[Run, ...]:
         self._settle()
@@ -82,18 +84,36 @@ class _VerlReader(LineReader):
         if "step:" in text:
             found = step_line(strip_actor(text).text)
             if found is not None:
-                self._open = _Open(found[0], found[1], line)
+                before = text[: text.index("step:")]
+                if "%|" in before:
+                    self._progress(before, line)
+                self._open = _Open(found[0], found[1], line, self._moment(before))
                 return True
         if match := _TOTAL.search(text):
-            self._rows.session("restart")
+            self._session("restart")
             if (total := int(match.group(1))) > 0:
                 self.build.setting("total_steps", total, "verl: Total training steps", replace=True)
         elif match := _RESUMED.search(text):
-            self._rows.session("resume")
+            self._session("resume")
             self.build.event("resume", line=line, step=int(match.group(1)), text=match.group())
         else:
             return False
         return True
+
+    def _moment(self, text: str) -> datetime | None:
+        """The stamp that a container or a logger put before the line."""
+        at = stamp(text) if "20" in text else None
+        if at is not None:
+            self._clock.see(at)
+            self.build.zone_known = self.build.zone_known and stamp_has_zone(text)
+        return at
+
+    def _session(self, kind: str) -> None:
+        """A start-up line: what follows is another session of this run, or another run when this one is finished."""
+        if self.build.ended == "finished" and kind == "restart" and self.build.last_step is not None:
+            self.next_run()
+            self._begin()
+        self._rows.session(kind)
 
     def _goes_on(self, text: str) -> bool:
         """Join the rest of a broken step line, or one more key of a list; else close what is open."""
@@ -126,8 +146,8 @@ class _VerlReader(LineReader):
             step = self._bar.n if self._bar is not None else (self.build.last_step or 0) + 1
             how = "the progress bar before it" if self._bar is not None else "counting"
             self.build.note("guessed", f"metrics without a step number: the number is from {how}", now.line)
-        self._rows.add(step, found, now.line)
-        if self.build.ended is not None and self._bar is not None and self._bar.n != self._bar.total:
+        self._rows.add(step, found, now.line, now.at)
+        if self.build.ended in {"crashed", "interrupted"}:  # it went on
             self.build.ended = None
 
     def _block(self, found: tuple[str, float], line: int) -> None:
@@ -155,7 +175,7 @@ class _VerlReader(LineReader):
         else:
             used = self._config.begins(plain.actor, plain.text)
             if used:
-                self._rows.session("restart")
+                self._session("restart")
         if not self._config.active:
             settle(self.build, self._config.found, "verl: printed configuration")
         return used
@@ -204,6 +224,7 @@ class _VerlReader(LineReader):
         self._command = None
         found = overrides(text)
         if len(found) >= 3:  # one or two `name=value` also stand in warnings
+            self._session("restart")
             settle(self.build, found, "command line")
 
 

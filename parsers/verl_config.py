@@ -70,14 +70,15 @@ _STRANGERS: Final = 40
 
 
 def settle(build: RunBuilder, found: dict[str, SettingValue], source: str) -> None:
-    """Turn configuration values, by dotted path, into settings."""
+    """Turn configuration values, by dotted path, into settings. Those of a later session replace an earlier one's."""
+    again = build.last_step is not None
     for path, name in PATHS.items():
         value = found.get(path)
         if name in _FREQUENCIES and (not isinstance(value, int) or value <= 0):
             continue
-        build.setting(name, value, f"{source}: {path}")
-    for path in _KEPT & found.keys():
-        build.setting(path, found[path], f"{source}: {path}")
+        build.setting(name, value, f"{source}: {path}", replace=again)
+    for path in sorted(_KEPT & found.keys()):
+        build.setting(path, found[path], f"{source}: {path}", replace=again)
     _products(build, found, source)
 
 

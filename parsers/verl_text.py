@@ -8,11 +8,13 @@ from typing import Final
 from timeledger import units
 
 #: Anchored: `timing_s/step:12.3` and `time_per_step:12.3` are no step lines.
-_STEP: Final = re.compile(r"(?:^|\s)step:(\d+) -(?:\s|$)")
+_STEP: Final = re.compile(r"(?:^|[\s\]])step:(\d+) -(?:\s|$)")
 _BLOCK: Final = re.compile(
     r"^\s*'?((?:timing_s|timing|perf|actor|critic|response_length|prompt_length)/[\w./@\-]+)'?:\s*(\S+)"
 )
 _TAIL: Final = re.compile(r"[\d.eE+\-)]+$")
+#: The beginning of a `key:value`, cut off.
+_STUB: Final = re.compile(r"[A-Za-z][\w.@\-]*/[\w./@\-]*:?$")
 _JOINED_LIMIT: Final = 64 * 1024
 #: Versions before 0.5 print three decimals: in these small quantities 0.000 says only "below 0.0005".
 SMALL: Final = frozenset(
@@ -82,18 +84,20 @@ def joined(text: str, follow: str, wrapped: bool) -> str | None:
     follow = follow.strip()
     if not follow or len(text) > _JOINED_LIMIT or "pid=" in follow[:80] or "%|" in follow or _STEP.search(follow):
         return None
-    parts = follow.split(" - ")
     begun = text.rstrip()
-    if begun.endswith(" -") or follow.startswith("- "):
-        whole = [part for part in parts[:-1] if part != "-"] or parts
-        ok = all(_tidy(part.removeprefix("- ")) for part in whole)
-        return f"{begun} {follow}" if ok else None
+    apart = begun.endswith(" -") or follow.startswith("- ")
+    parts = follow.removeprefix("- ").removesuffix(" -").split(" - ")
+    if not all(_tidy(part) for part in parts[1:-1]):
+        return None
+    if apart:
+        fits = _tidy(parts[0]) or (wrapped and bool(_STUB.match(parts[0])))
+        return f"{begun} {follow}" if fits else None
     last = begun.rsplit(" - ", 1)[-1]
     if _tidy(last):
         fits = bool(_TAIL.match(parts[0])) and _tidy(last + parts[0]) and (len(parts) > 1 or wrapped)
     else:
-        fits = _tidy(last + parts[0]) or (len(parts) == 1 and ":" not in follow and wrapped and " " not in follow)
-    return begun + follow if fits and all(_tidy(part) for part in parts[1:-1]) else None
+        fits = _tidy(last + parts[0]) or (wrapped and bool(_STUB.match(last + parts[0])))
+    return begun + follow if fits else None
 
 
 def _tidy(part: str) -> bool:

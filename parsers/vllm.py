@@ -49,7 +49,7 @@ class EngineLines:
         if "throughput" in text and (found := stats(text)) is not None:
             self._stats(found, text, line, clock)
             return True
-        if " batch" in text or "ServerArgs(" in text or "max_total_num_tokens=" in text:
+        if "#running-req" in text or "ServerArgs(" in text or "max_total_num_tokens=" in text:
             used = self._sglang.take(text, line) or used
         elif "INFO" in (head := text[:_HEADER]) or "WARNING" in head:
             used = self._fact(text, line, clock) or used
@@ -58,14 +58,17 @@ class EngineLines:
     def _bars(self, text: str, line: int) -> bool:
         if "Processed prompts" not in text:
             return False
-        for bar in finished_bars(text):
-            if bar != self._bar:  # a bar is printed full twice: when it fills and when it closes
+        last, self._bar = self._bar, None
+        for bar in finished_bars(text) if "100%" in text else ():
+            if bar != last:  # a bar is printed full twice: when it fills and when it closes
                 self.build.engine(
-                    "bar", line=line, interval_s=bar.elapsed_s or None, gen_tok_s=bar.gen_tok_s, requests=float(bar.requests)
-                )  # fmt: skip
-            self._bar = bar
-        if not text.rstrip().endswith("]") or "100%" not in text:
-            self._bar = None
+                    "bar",
+                    line=line,
+                    interval_s=bar.elapsed_s or None,
+                    gen_tok_s=bar.gen_tok_s,
+                    requests=float(bar.requests),
+                )
+            last = self._bar = bar
         return True
 
     def _stats(self, found: Stats, text: str, line: int, clock: YearlessClock) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any, Final
 
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
@@ -114,8 +115,9 @@ class _ConsoleReader(LineReader):
         self._line = 0
 
     def runs(self) -> tuple[Run, ...]:
-        self._flush()
-        return super().runs()
+        build = deepcopy(self.build)  # what is open is told, and stays open: more of it may come
+        self._tell(build)
+        return (build.run(),)
 
     def take(self, piece: Piece) -> None:
         text = piece.text
@@ -148,11 +150,14 @@ class _ConsoleReader(LineReader):
                 self._table[name] = value
 
     def _flush(self) -> None:
-        if self._table:
-            serving(self.build, self._table, "vLLM bench", self._line)
-        if self._offline is not None:
-            offline(self.build, self._offline, "vLLM bench", self._line)
+        self._tell(self.build)
         self._table, self._offline = None, None
+
+    def _tell(self, build: RunBuilder) -> None:
+        if self._table:
+            serving(build, self._table, "vLLM bench", self._line)
+        if self._offline is not None:
+            offline(build, self._offline, "vLLM bench", self._line)
 
     def _other(self, piece: Piece) -> None:
         text = piece.text

@@ -57,6 +57,8 @@ _SETTING_LINES: Final = tuple(
 )
 _SLEEP: Final = re.compile(r"It took ([\d.]+) seconds to (fall asleep|wake up)(?: tags (.*?))?\.?\s*$")
 _INIT: Final = re.compile(r"init engine \([^)]*\) took ([\d.]+) s")
+_BLOCKS: Final = re.compile(r"# (?:GPU|cuda|\w+) blocks: ([\d,]+), # CPU blocks: ")
+_CONCURRENCY: Final = re.compile(r"Maximum concurrency for ([\d,]+) tokens per request: ([\d.]+)x")
 PID: Final = re.compile(r"pid=(\d+(?:, ip=[\d.]+)?)\)")
 #: Processes of one engine group fall asleep within this time of each other.
 _TOGETHER: Final = timedelta(seconds=120)
@@ -77,6 +79,7 @@ class EngineFacts:
 
     def __init__(self) -> None:
         self._groups: dict[str, _Group] = {}
+        self._blocks: float | None = None
 
     def take(self, build: RunBuilder, text: str, line: int, at: datetime | None) -> bool:
         """Read one line (process prefixes left on: they tell replicas apart); True when it told something."""
@@ -86,7 +89,21 @@ class EngineFacts:
             return self._arguments(build, text, _AS_CALL, "vLLM: engine config")
         if "args: Namespace(" in text:
             return self._arguments(build, text, _AS_CALL, "vLLM: server arguments")
-        return self._setting(build, text) | self._event(build, text, line, at)
+        if "blocks: " in text and (blocks := _BLOCKS.search(text)):
+            self._blocks = units.number(blocks.group(1))
+            return True
+        return self._setting(build, text) | self._concurrency(build, text) | self._event(build, text, line, at)
+
+    def _concurrency(self, build: RunBuilder, text: str) -> bool:
+        """Version 0 prints the cache in blocks: the size of a block that fits the printed concurrency gives tokens."""
+        if self._blocks is None or (match := _CONCURRENCY.search(text)) is None:
+            return False
+        length, times = units.number(match.group(1)), units.number(match.group(2))
+        size = round(times * length / self._blocks) if times and length and self._blocks else 0
+        if size in {8, 16, 32, 64, 128}:
+            build.setting("kv_cache_tokens", int(self._blocks * size), "vLLM: GPU blocks and concurrency", "inferred")
+        self._blocks = None
+        return True
 
     @staticmethod
     def _arguments(build: RunBuilder, text: str, pattern: re.Pattern[str], source: str) -> bool:

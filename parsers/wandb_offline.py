@@ -51,6 +51,8 @@ class _Log:
             cut = min(self._skip, len(data))
             self._skip -= cut
             data = data[cut:]
+            if not data:
+                return []
         data = self._rest + data if self._rest else data
         at, end, found = 0, len(data), []
         while at + _HEADER.size <= end:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from parsers.base import HEAD_BYTES, Format, Head, Origin, Sure
-from parsers.formats import detect, weight
+from parsers.formats import detect
 from parsers.text import Pieces
 
 #: How much is kept for the reader while the format is open (settings and start-up lines stand there).
@@ -92,10 +92,9 @@ class Windows:
         """The weightier of the answer so far and this window's; of two equal ones the earlier."""
         if not window and self._next:
             return self._full
-        found, answer = detect(make_head(origin, window, whole=self._next == 0 and len(window) < HEAD_BYTES))
-        if found is None or (self._next and found.kind != "lines"):
-            return self._full
         old = self._full
-        if old.format is None or weight(found, answer.sure) > weight(old.format, old.sure):
-            return Answer(found, answer.because, answer.sure)
-        return old
+        known = None if old.format is None else (old.format, old.sure)
+        found, answer = detect(make_head(origin, window, whole=self._next == 0 and len(window) < HEAD_BYTES), known)
+        if found is None or (self._next and found.kind != "lines"):
+            return old
+        return Answer(found, answer.because, answer.sure)

@@ -83,7 +83,9 @@ def lengths(plan: Plan, step: Floats, rng: np.random.Generator) -> tuple[Floats,
     """Mean and longest answer at each step (tokens)."""
     x = step / max(plan.planned or plan.steps, 1)
     share = x if plan.curve == "linear" else (1 - np.exp(-4 * x)) / (1 - np.exp(-4.0))
-    mean = (plan.len_first + (plan.len_last - plan.len_first) * share) * np.exp(rng.normal(0, plan.len_noise / 2, len(x)))
+    mean = (plan.len_first + (plan.len_last - plan.len_first) * share) * np.exp(
+        rng.normal(0, plan.len_noise / 2, len(x))
+    )
     longest = mean * plan.tail * np.exp(rng.normal(0, plan.len_noise, len(x)))
     return np.clip(mean, 1, plan.limit), np.clip(longest, 1, plan.limit)
 
@@ -178,7 +180,8 @@ def _session_start(truth: Truth) -> Floats:
     """The clock at the beginning of each row's session."""
     starts = truth.end_s - truth.wall_s
     first = np.concatenate([[True], truth.segment[1:] != truth.segment[:-1]])
-    return starts[first][truth.segment]
+    begin: Floats = starts[first][truth.segment]
+    return begin
 
 
 def _rows(plan: Plan, truth: Truth, shows: tuple[Observed, ...], with_length: bool, whole: bool) -> pl.DataFrame:

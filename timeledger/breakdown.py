@@ -66,7 +66,12 @@ def _used_rows(clock: Clock, top: TopPhases) -> pl.DataFrame:
         return timed
     sums = top.frame.group_by("segment", "step").agg(pl.col("seconds").sum().alias("wall_s")).sort("segment", "step")
     return sums.select(
-        "segment", "step", pl.lit(1, pl.Int64).alias("span"), "wall_s", pl.lit(0.0).alias("extra_s"), pl.lit("ordinary").alias("kind")
+        "segment",
+        "step",
+        pl.lit(1, pl.Int64).alias("span"),
+        "wall_s",
+        pl.lit(0.0).alias("extra_s"),
+        pl.lit("ordinary").alias("kind"),
     )
 
 
@@ -80,7 +85,9 @@ def _with_phases(run: Run, rows: pl.DataFrame, top: TopPhases) -> Breakdown:
     found = _amortised(rows, set(phases["phase"].unique().to_list()))
     steps = float(rows["span"].sum())
     wall = float((rows["wall_s"] * rows["span"]).sum()) / steps
-    sums = phases.group_by("phase").agg((pl.col("seconds") * pl.col("span")).sum() / steps, pl.col("name").unique().sort())
+    sums = phases.group_by("phase").agg(
+        (pl.col("seconds") * pl.col("span")).sum() / steps, pl.col("name").unique().sort()
+    )
     seconds = dict(sums.select("phase", "seconds").iter_rows())
     names = {phase: tuple(own) for phase, own in sums.select("phase", "name").iter_rows()}
     kinds: dict[str, Kind] = dict.fromkeys(seconds, "measured")
@@ -119,7 +126,9 @@ def _amortised(rows: pl.DataFrame, logged: set[str]) -> dict[str, float]:
     return made
 
 
-def _longest_first(seconds: dict[str, float], kinds: dict[str, Kind], wall: float) -> tuple[dict[str, float], dict[str, Kind]]:
+def _longest_first(
+    seconds: dict[str, float], kinds: dict[str, Kind], wall: float
+) -> tuple[dict[str, float], dict[str, Kind]]:
     """Phases that overlap without saying so: the longest keep their time until the step is full, the others ran beside them."""
     kept: dict[str, float] = {}
     left = wall
@@ -144,7 +153,9 @@ def _by_step(rows: pl.DataFrame, phases: pl.DataFrame, found: dict[str, float]) 
     keys = ["segment", "step"]
     own = phases.group_by(*keys, "phase").agg(pl.col("seconds").sum())
     extra = rows.filter(pl.col("kind").is_in([kind for kind, phase in _AMORTISED.items() if phase in found])).select(
-        *keys, pl.col("kind").replace_strict(_AMORTISED, default="other").alias("phase"), (pl.col("extra_s") / pl.col("span")).alias("seconds")
+        *keys,
+        pl.col("kind").replace_strict(_AMORTISED, default="other").alias("phase"),
+        (pl.col("extra_s") / pl.col("span")).alias("seconds"),
     )
     named = pl.concat([own, extra])
     sums = named.group_by(keys).agg(pl.col("seconds").sum().alias("sum_s"))
@@ -243,7 +254,9 @@ def _sampling_s(run: Run, timing: Timing, facts: Facts) -> float | None:
     if not rate or rate <= 0:
         return None
     per_step = sequences_per_step(run)
-    made = run.steps.select((pl.col("len_mean") * pl.coalesce("sequences", pl.lit(per_step, pl.Float64))).alias("tokens"))["tokens"]
+    made = run.steps.select(
+        (pl.col("len_mean") * pl.coalesce("sequences", pl.lit(per_step, pl.Float64))).alias("tokens")
+    )["tokens"]
     made = made.drop_nulls().drop_nans()
     middle = made.tail(max(made.len() // 4, 3)).median() if made.len() else None
     return float(middle) / rate if isinstance(middle, int | float) else None
@@ -257,5 +270,9 @@ def _how(run: Run, no_time: bool) -> str:
     """What is missing and how to log it with the run's framework."""
     name = (run.info.framework or run.info.format or "").lower()
     how = next((text for key, text in HOW_TO_LOG.items() if name.startswith(key)), HOW_TO_LOG_ANY)
-    lack = "This log tells neither times nor phases." if no_time else "Sampling and training cannot be told apart: this log has no phases."
+    lack = (
+        "This log tells neither times nor phases."
+        if no_time
+        else "Sampling and training cannot be told apart: this log has no phases."
+    )
     return f"{lack} {how}"

@@ -15,8 +15,9 @@ import polars as pl
 
 from timeledger import clock_sources as sources
 from timeledger import schema
+from timeledger.clock_rows import make_rows
 from timeledger.clock_sources import Course, Floats, Ints, Session
-from timeledger.kinds import Kinds, classify, make_rows
+from timeledger.kinds import Kinds, classify
 from timeledger.phases import TopPhases, summed_step_s, top_level
 from timeledger.results import CLOCK_STEPS, Clock, Facts, Segment
 from timeledger.run import Run
@@ -54,17 +55,18 @@ def clock(run: Run, facts: Facts | None = None) -> Clock:
     if not sessions:
         return _nothing(run, None, None, WHY_NONE)
     courses = [sources.course(session) for session in sessions]
+    if len(courses) == 1:
+        courses = [sources.stretched(courses[0], sessions[0], run.info.train_runtime_s)]
     last = int(sessions[-1].step[-1])
     first = min(session.first for session in sessions) + 1
     if all(each.source == sources.NONE for each in courses):
         return _only_total(run, sessions, last, first)
-    table, segments, lost = _joined(rows, sessions, courses)
+    table, segments, lost, elapsed = _joined(rows, sessions, courses)
     source = _main_source(sessions, courses)
     arrays = (table.segment, table.step, table.span, table.wall_s, table.work_s)
     coarse = max(each.resolution_s for each in courses)
     kinds = classify(run, facts, top, make_rows(run, *arrays, tail_s=courses[-1].tail_s, coarse_s=coarse))
     steps = _frame(table, kinds)
-    elapsed = float(table.end_s[-1])
     gaps = sum(lost)
     lost_s = gaps + kinds.paused_s
     return Clock(
@@ -98,7 +100,9 @@ def _rows(run: Run, top: TopPhases) -> pl.DataFrame:
         steps = steps.join(top.outside_s(), on=["segment", "step"], how="left")
         steps = steps.join(summed_step_s(top), on=["segment", "step"], how="left")
     else:
-        steps = steps.with_columns(pl.lit(None, pl.Float64).alias("outside_s"), pl.lit(None, pl.Float64).alias("summed_s"))
+        steps = steps.with_columns(
+            pl.lit(None, pl.Float64).alias("outside_s"), pl.lit(None, pl.Float64).alias("summed_s")
+        )
     own = pl.col("step_s").filter(pl.col("step_s").is_finite() & (pl.col("step_s") >= 0)).count() > 0
     inside = pl.when(own).then(pl.col("step_s")).otherwise(pl.col("summed_s"))
     before = pl.col("step").diff().over("segment")
@@ -109,7 +113,31 @@ def _rows(run: Run, top: TopPhases) -> pl.DataFrame:
     return steps.with_columns(
         pl.coalesce(before, first).clip(1).alias("gap"),
         (inside + pl.col("outside_s").fill_null(0.0)).alias("one_s"),
-    ).with_columns((pl.col("one_s") * pl.col("gap")).alias("work_s"))
+    ).with_columns((pl.col("one_s") * pl.col("gap") + _event_seconds(run, steps, top)).alias("work_s"))
+
+
+def _event_seconds(run: Run, steps: pl.DataFrame, top: TopPhases) -> pl.Series:
+    """Seconds of evaluations and checkpoints logged as events, in the row that they follow: no step time holds them.
+
+    Left out where phases tell of such work, or where the step times themselves rise by about as much.
+    """
+    none = pl.Series("seconds", np.zeros(steps.height))
+    logged = set(top.frame["phase"].unique().to_list())
+    kinds = [kind for kind in ("evaluation", "checkpoint") if kind not in logged]
+    events = run.events.filter(pl.col("kind").is_in(kinds) & (pl.col("seconds") > 0) & pl.col("step").is_not_null())
+    if events.is_empty() or steps.is_empty():
+        return none
+    keys = steps.select("segment", "step", "step_s").with_row_index("row")
+    placed = events.select("segment", "step", "seconds").sort("step").join_asof(
+        keys.sort("step"), on="step", by="segment", strategy="forward", check_sortedness=False
+    )
+    placed = placed.filter(pl.col("row").is_not_null())
+    middle = keys["step_s"].median()
+    inside = placed.filter((pl.col("step_s") - middle) > 0.5 * pl.col("seconds")).height
+    if inside > 0.5 * placed.height:
+        return none
+    sums = placed.group_by("row").agg(pl.col("seconds").sum())
+    return keys.join(sums, on="row", how="left", maintain_order="left")["seconds"].fill_null(0.0)
 
 
 def _number(run: Run, name: str) -> float | None:
@@ -149,13 +177,17 @@ def _session(run: Run, number: int, own: pl.DataFrame, bar: pl.DataFrame, *, is_
         step = np.concatenate([step, ahead])
         empty = np.full(len(ahead), np.nan)
         at, elapsed, work = (np.concatenate([each, empty]) for each in (at, elapsed, work))
-    return Session(number, step, gap, at, elapsed, work, bar_step, bar_s, _begun(run, number, own))
+    totals = bar["total"].drop_nulls()
+    total = int(totals[-1]) if totals.len() else None
+    return Session(number, step, gap, at, elapsed, work, bar_step, bar_s, total, _begun(run, number, own))
 
 
 def _begun(run: Run, number: int, own: pl.DataFrame) -> float | None:
     """The moment a session began: its last start event before the first row, else the run's own start for the first session."""
     begins = run.events.filter(
-        (pl.col("segment") == number) & pl.col("kind").is_in(["start", "resume", "restart"]) & pl.col("at").is_not_null()
+        (pl.col("segment") == number)
+        & pl.col("kind").is_in(["start", "resume", "restart"])
+        & pl.col("at").is_not_null()
     )
     first = own["at"].drop_nulls()
     if first.len():
@@ -171,7 +203,7 @@ def _begun(run: Run, number: int, own: pl.DataFrame) -> float | None:
 
 def _joined(
     rows: pl.DataFrame, sessions: list[Session], courses: list[Course]
-) -> tuple[_Table, tuple[Segment, ...], list[float]]:
+) -> tuple[_Table, tuple[Segment, ...], list[float], float]:
     """Sessions on one axis: times add up, measurable gaps are lost time, steps done again keep the later value."""
     offset, lost, segments, parts = 0.0, [], [], []
     reached: int | None = None
@@ -207,14 +239,16 @@ def _joined(
         reached = int(session.step[-1]) if reached is None else max(reached, int(session.step[-1]))
         before = each.began + took if each.began is not None else None
         offset += 0.0 if np.isnan(took) else took
-    return _table(rows, parts), tuple(segments), lost
+    return _table(rows, parts), tuple(segments), lost, offset
 
 
 def _table(rows: pl.DataFrame, parts: list[tuple[Session, Floats, Floats, np.ndarray]]) -> _Table:
     segment = np.concatenate([np.full(int(keep.sum()), s.index) for s, _, _, keep in parts])
     step = np.concatenate([s.step[keep] for s, _, _, keep in parts])
     keys = pl.DataFrame({"segment": segment, "step": step}, schema={"segment": pl.Int64, "step": pl.Int64})
-    at = keys.join(rows.select("segment", "step", "at"), on=["segment", "step"], how="left", maintain_order="left")["at"]
+    at = keys.join(rows.select("segment", "step", "at"), on=["segment", "step"], how="left", maintain_order="left")[
+        "at"
+    ]
     return _Table(
         segment=segment,
         step=step,
@@ -255,15 +289,18 @@ def _main_source(sessions: list[Session], courses: list[Course]) -> str:
 
 
 def _covered(rows: pl.DataFrame, table: _Table, source: str) -> float | None:
-    """Share of the wall clock that the framework's own step times cover; None when only they are known."""
-    if source == sources.STEP_TIMES:
-        return None
+    """Share of the wall clock that the framework's own step times cover; None when nothing else tells the time."""
     keys = pl.DataFrame({"segment": table.segment, "step": table.step, "wall_s": table.wall_s * table.span})
-    both = keys.join(rows.select("segment", "step", "gap", "step_s"), on=["segment", "step"], how="left", maintain_order="left")
+    both = keys.join(
+        rows.select("segment", "step", "gap", "step_s"), on=["segment", "step"], how="left", maintain_order="left"
+    )
     named = sources.finite(both["step_s"] * both["gap"])
     wall = sources.finite(both["wall_s"])
     good = np.isfinite(named) & np.isfinite(wall)
-    return float(named[good].sum() / wall[good].sum()) if good.sum() >= 2 and wall[good].sum() > 0 else None
+    if good.sum() < 2 or wall[good].sum() <= 0:
+        return None
+    share = float(named[good].sum() / wall[good].sum())
+    return None if source == sources.STEP_TIMES and share > 0.9999 else share
 
 
 def _why(sessions: list[Session], courses: list[Course]) -> str | None:

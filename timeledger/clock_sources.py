@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -43,6 +43,7 @@ class Session:
     work_s: Floats
     bar_step: Ints
     bar_s: Floats
+    bar_total: int | None = None
     begun_at: float | None = None
 
     @property
@@ -126,7 +127,12 @@ def _first_row_s(session: Session, seen: Ints, path: Floats) -> tuple[float, boo
     """Seconds of the first stamped row, and whether the log tells them: from its step time, else from the session's beginning."""
     work = session.work_s[seen[0]]
     paces = np.diff(path) / np.maximum(np.diff(session.step[seen]), 1)
-    a_step = max(usual(paces), float(paces[0]) if len(paces) > 3 and paces[0] < 20 * usual(paces) and paces[1] > 1.25 * usual(paces[3:]) else 0.0)
+    a_step = max(
+        usual(paces),
+        float(paces[0])
+        if len(paces) > 3 and paces[0] < 20 * usual(paces) and paces[1] > 1.25 * usual(paces[3:])
+        else 0.0,
+    )
     rest = a_step * float(session.gap[seen[0]])
     since = path[0] - session.begun_at if session.begun_at is not None else None
     if np.isfinite(work) and work > 0:
@@ -162,7 +168,8 @@ def from_bar(session: Session) -> Course | None:
     path = _shaped(session, step.astype(float), shown, shown + grid, zero=at_zero)
     x, y, hidden = _from_zero(session, step.astype(float), path)
     end = _after_bar(session, np.interp(session.step.astype(float), x, y) - hidden, float(step[-1]))
-    tail = max(tail_shown + grid / 2 - float(path[-1]), 0.0) if tail_shown > shown[-1] else 0.0
+    full = session.bar_total is not None and int(step[-1]) >= session.bar_total
+    tail = max(tail_shown + grid / 2 - float(path[-1]), 0.0) if full and tail_shown > shown[-1] else 0.0
     return Course(BAR, grid, end, tail, hidden == 0.0, None, hidden)
 
 
@@ -185,7 +192,7 @@ def _from_zero(session: Session, step: Floats, path: Floats) -> tuple[Floats, Fl
 def _bar_states(session: Session) -> tuple[Ints, Floats, float]:
     """Steps of the bar and the first time each was shown; a resumed bar's zero is moved to the step it resumed from.
 
-    The third value is the last time shown at all: a bar that stays on its last step waits for the final evaluation.
+    The third value is the last time shown at all: a full bar that stays there waits for the final evaluation.
     """
     if len(session.bar_step) == 0:
         return session.bar_step, session.bar_s, 0.0
@@ -246,6 +253,22 @@ def from_steps(session: Session) -> Course:
     return Course(STEP_TIMES, 0.0, end, 0.0, True, began)
 
 
+def stretched(found: Course, session: Session, total_s: float | None) -> Course:
+    """Step times brought to the run's total where the log tells it at the end: a small rest is spread over the steps.
+
+    A larger rest (set-up, evaluations that were not logged) is put before the first step and stretches nothing.
+    """
+    if found.source != STEP_TIMES or total_s is None or len(found.end_s) == 0:
+        return found
+    rest = total_s - float(found.end_s[-1])
+    if not 0 < rest < 4 * total_s / 5:
+        return found
+    if rest > 0.1 * total_s:
+        return replace(found, hidden_s=rest)
+    share = np.cumsum(session.gap) / max(int(session.gap.sum()), 1)
+    return replace(found, end_s=found.end_s + rest * share)
+
+
 # --- shared ----------------------------------------------------------------------------------------------------
 
 
@@ -297,7 +320,7 @@ def bars_beyond(step: Ints, last: int, span: int) -> Ints:
     if len(ahead) == 0 or span <= 1:
         return ahead
     keep = np.flatnonzero(np.diff((ahead - last) // span, prepend=0) > 0)
-    return ahead[keep]
+    return np.unique(np.append(ahead[keep], ahead[-1]))
 
 
 def finite(column: pl.Series) -> Floats:

@@ -41,6 +41,7 @@ class Schedule:
     seconds: Floats
     known_from: str
     at_end: bool = False
+    seen: int = 0
 
 
 def known_schedules(run: Run, facts: Facts, top: TopPhases, segment: Ints, step: Ints, span: Ints) -> list[Schedule]:
@@ -58,10 +59,15 @@ def known_schedules(run: Run, facts: Facts, top: TopPhases, segment: Ints, step:
             rows = _due(step, span, every)
             seconds, source = np.full(len(rows), np.nan), told
         elif at_end:
-            rows, seconds, source = np.array([], dtype=np.int64), np.array([]), "given" if facts.eval_at_end else "setting"
+            rows, seconds, source = (
+                np.array([], dtype=np.int64),
+                np.array([]),
+                "given" if facts.eval_at_end else "setting",
+            )
         else:
             continue
-        made.append(Schedule(kind, every, rows, seconds, source, at_end))
+        seen = len(rows) if source in {"phase", "event"} else 0
+        made.append(Schedule(kind, every, rows, seconds, source, at_end, seen))
     return made
 
 
@@ -86,7 +92,7 @@ def _from_phases(top: TopPhases, kind: str, keys: pl.DataFrame) -> tuple[Ints, F
     if phase.is_empty():
         return None
     rows = phase.group_by("segment", "step").agg(pl.col("seconds").sum()).join(keys, on=["segment", "step"]).sort("row")
-    if rows.is_empty() or rows.height > _EVERY_ROW * keys.height and keys.height > 3:
+    if rows.is_empty() or (rows.height > _EVERY_ROW * keys.height and keys.height > 3):
         return None
     return rows["row"].to_numpy(), rows["seconds"].to_numpy(), "phase"
 
@@ -95,7 +101,10 @@ def _from_events(run: Run, kind: str, segment: Ints, step: Ints) -> tuple[Ints, 
     events = run.events.filter((pl.col("kind") == kind) & pl.col("step").is_not_null())
     if events.is_empty() or len(step) == 0:
         return None
-    events = events.group_by("segment", "step").agg(pl.col("seconds").filter(pl.col("seconds").is_finite()).sum(), pl.col("seconds").is_finite().any().alias("timed"))
+    events = events.group_by("segment", "step").agg(
+        pl.col("seconds").filter(pl.col("seconds").is_finite()).sum(),
+        pl.col("seconds").is_finite().any().alias("timed"),
+    )
     where = np.searchsorted(step, events["step"].to_numpy())
     inside = where < len(step)
     inside &= segment[np.minimum(where, len(step) - 1)] == events["segment"].to_numpy()
@@ -121,16 +130,19 @@ def _due(step: Ints, span: Ints, every: int) -> Ints:
 
 
 def place(schedule: Schedule, excess_s: Floats, count: int) -> Schedule:
-    """Move a schedule's rows to where its time was paid: the row itself, or the next one (work after the row was written)."""
+    """Move a schedule's rows to where its time was paid: the row itself, or the next one (work after the row was written).
+
+    What was due at the very last row stays there when that row shows it; else its time came after the last step.
+    """
     rows = schedule.rows
     if len(rows) == 0 or schedule.known_from == "phase":
         return schedule
-    here, there = excess_s[rows], excess_s[np.minimum(rows + 1, count - 1)]
-    there = np.where(rows + 1 < count, there, np.nan)
+    inner = rows + 1 < count
+    here, there = excess_s[rows[inner]], excess_s[rows[inner] + 1]
     if not np.isfinite(there).any() or _middle(there) <= max(_middle(here), 0.0):
         return schedule
-    keep = rows + 1 < count
-    return replace(schedule, rows=rows[keep] + 1, seconds=schedule.seconds[keep])
+    paid = inner | (np.nan_to_num(excess_s[rows]) > 0.5 * _middle(there))
+    return replace(schedule, rows=np.where(inner, rows + 1, rows)[paid], seconds=schedule.seconds[paid])
 
 
 def _middle(values: Floats) -> float:
@@ -143,7 +155,7 @@ def _middle(values: Floats) -> float:
 
 def spikes(wall_s: Floats, level: Floats, sigma: float) -> Mask:
     """Rows that stand out above their surroundings."""
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"):
         beyond = wall_s / level - 1
     return np.nan_to_num(beyond, nan=0.0) > max(_SPIKE_SHARE, _SPIKE_SIGMA * sigma)
 
@@ -154,7 +166,8 @@ def find_period(step: Ints, span: Ints, spike: Mask, taken: Mask) -> tuple[int, 
     A row may hold work done at any step of its span, or just before it (paid after the row before was written).
     Rows `taken` by a known schedule are no evidence either way. The newest rows decide in a very long run.
     """
-    step, span, spike, taken = (each[-_ENOUGH_ROWS:] for each in (step, span, spike, taken))
+    step, span = step[-_ENOUGH_ROWS:], span[-_ENOUGH_ROWS:]
+    spike, taken = spike[-_ENOUGH_ROWS:], taken[-_ENOUGH_ROWS:]
     at = np.flatnonzero(spike)
     if len(at) < 2 or len(at) > 0.6 * len(step):
         return None
@@ -192,9 +205,7 @@ def _offsets(steps: Ints, span: Ints, period: int) -> list[int]:
     return list(dict.fromkeys([0, usual]))
 
 
-def _chance(
-    step: Ints, span: Ints, spike: Mask, taken: Mask, period: int, offset: int, tried: int
-) -> float | None:
+def _chance(step: Ints, span: Ints, spike: Mask, taken: Mask, period: int, offset: int, tried: int) -> float | None:
     """Log-probability that spikes fall on this schedule by chance; None when they do not follow it."""
     due = due_rows(step, span, spike, period, offset)
     due = due[~taken[due]]
@@ -257,5 +268,7 @@ def _price(own: Schedule, all_of_them: list[Schedule], excess_s: Floats, known: 
         rest = excess_s[own.rows] - known[own.rows]
         told = excess_s[alone] if len(alone) else rest
         good = told[np.isfinite(told)][-5:]
-        seconds = max(_middle(good), 0.0) if len(good) and (len(alone) or known[own.rows].any() or own.kind == "evaluation") else None
-    return Periodic(own.kind, own.every, seconds, len(own.rows), own.known_from, own.at_end)
+        tells = len(alone) or known[own.rows].any() or own.kind == "evaluation"
+        middle = _middle(good)
+        seconds = middle if tells and middle > 0 else None
+    return Periodic(own.kind, own.every, seconds, max(len(own.rows), own.seen), own.known_from, own.at_end)

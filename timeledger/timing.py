@@ -144,7 +144,10 @@ def choose(rows: Rows) -> tuple[Driver, Line | None, str | None]:
         return "none", None, text or "The step time does not follow the response length."
     x = driver_values(rows, best)
     known = np.isfinite(x) & (x > 0)
-    return best, fit_line(x[known], rows.wall_s[known], rows.span[known]), None
+    line = fit_line(x[known], rows.wall_s[known], rows.span[known])
+    if line.b <= 0:
+        return "none", None, "The step time does not rise with the response length."
+    return best, line, None
 
 
 def later_error(x: Array, y: Array, weight: Array) -> float:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from dashboard import charts_compare, load, parts, state, tables
 from dashboard.charts_compare import CURVES, OVER, PER
+from timeledger import render
 
 MOST = 12
 
@@ -62,3 +63,4 @@ if columns:
         charts_compare.curves(comparison, column, over, dark), "curves", "",
         missing="These logs do not hold what this axis needs.",
     )  # fmt: skip
+parts.save("comparison", lambda: render.compare_html(comparison))

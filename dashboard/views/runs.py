@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import load, parts, state, tables, ways_in
+from dashboard import live, load, parts, state, tables, ways_in
 
 opened = load.opened()
 parts.problems(opened)
+live.wait_for(opened)
 if not opened.entries:
     st.markdown("## Where did the time of this run go, and when will it end?", anchors=False)
     st.markdown(

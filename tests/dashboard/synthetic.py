@@ -26,8 +26,8 @@ from timeledger.results import (
 from timeledger.run import Note, Run, RunInfo, Setting
 
 NOW = datetime(2026, 3, 2, 18, 0, tzinfo=UTC)
-FAN = schema.columns(
-    dict.fromkeys(("step", "elapsed_s", "low", "high", "low95", "high95", "worst"), pl.Float64) | {"step": pl.Int64}
+FAN = pl.Schema(
+    {"step": pl.Int64, **dict.fromkeys(("elapsed_s", "low", "high", "low95", "high95", "worst"), pl.Float64)}
 )
 
 

@@ -105,7 +105,7 @@ def test_too_early_draws_the_range_without_a_middle() -> None:
 def test_the_fitted_line_starts_at_the_fixed_part() -> None:
     figure = charts_run.step_cost(analysis().timing, False)
     assert figure is not None
-    line = next(trace for trace in figure.data if trace.name == "fitted")
+    line = next(trace for trace in figure.data if trace.name.startswith("fitted"))
     assert (line.x[0], line.y[0]) == (0.0, 5.0)
 
 
@@ -118,6 +118,16 @@ def test_health_shows_only_what_is_logged(dark: bool) -> None:
     assert {sign.column for sign in charts_health.absent(steps)} == {"reward_std", "entropy"}
 
 
+def test_engine_panels_show_what_was_sampled() -> None:
+    rows = {"line": [1, 2, 3], "kind": ["log"] * 3, "gen_tok_s": [10.0, 20.0, 15.0], "kv_cache": [0.5, 1.0, 0.9]}
+    figure = charts_health.engine(schema.conform(pl.DataFrame(rows), schema.ENGINE), False)
+    assert figure is not None
+    assert {trace.name: list(trace.y) for trace in figure.data} == {
+        "generated": [10.0, 20.0, 15.0],
+        "KV cache": [50.0, 100.0, 90.0],
+    }
+
+
 def test_nothing_is_drawn_from_nothing() -> None:
     empty = analysis(0, None)
     assert charts_run.profile(empty, "seconds", False) is None
@@ -125,6 +135,7 @@ def test_nothing_is_drawn_from_nothing() -> None:
     assert charts_run.step_cost(empty.timing, False) is None
     assert charts_run.lengths(schema.empty(schema.STEPS), empty.growth, False) is None
     assert charts_health.health(schema.empty(schema.STEPS), False) is None
+    assert charts_health.engine(schema.empty(schema.ENGINE), False) is None
     assert charts_compare.curves(compare([empty]), "reward", "step", False) is None
     assert charts_compare.profiles(compare([empty]), "per step", False) is None
 

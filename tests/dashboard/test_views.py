@@ -58,20 +58,28 @@ def said(app: AppTest) -> str:
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_without_a_run_every_view_says_what_to_do(view: str) -> None:
-    words = {VIEWS[0]: "growing-answers", VIEWS[1]: "No run is open", VIEWS[2]: "No run is open", VIEWS[3]: "16.38 s", VIEWS[4]: "measured"}
+    words = {
+        VIEWS[0]: "growing-answers",
+        VIEWS[1]: "No run is open",
+        VIEWS[2]: "No run is open",
+        VIEWS[3]: "16.38 s",
+        VIEWS[4]: "measured",
+    }
     assert words[view] in said(visit(view))
 
 
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("sample", [each.name for each in sorted(SAMPLES.iterdir()) if each.is_dir() and each.name[0] not in "._"])
+@pytest.mark.parametrize(
+    "sample", [each.name for each in sorted(SAMPLES.iterdir()) if each.is_dir() and each.name[0] not in "._"]
+)
 def test_every_view_shows_every_sample(view: str, sample: str) -> None:
     visit(view, SAMPLES / sample)
 
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_several_runs(view: str, tmp_path: Path) -> None:
-    for name in ("a.log", "b.log"):
-        (tmp_path / name).write_text(loop())
+    (tmp_path / "a.log").write_text(loop())
+    (tmp_path / "b.log").write_text(loop(first=100, last=180))
     app = visit(view, tmp_path / "a.log", tmp_path / "b.log", SAMPLES / "growing-answers")
     if view == VIEWS[2]:
         assert "Why one is slower" in said(app)
@@ -161,7 +169,7 @@ def test_paths_of_the_command_line_are_open(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("TIMELEDGER_PATHS", json.dumps([str(SAMPLES / "hand-written")]))
     app = AppTest.from_file(APP, default_timeout=60).run()
     assert not app.exception
-    assert app.query_params["path"] == [str(SAMPLES / "hand-written")]
+    assert app.query_params["path"] == str(SAMPLES / "hand-written")
     assert len(app.dataframe) == 1
 
 

@@ -1,0 +1,109 @@
+"""Step marks: `[step 2/200]`, `Epoch:[1/2](30/1200)`, `iter 00012`, `第 12 步`, `Epoch 1, Batch 12/250, Update 3/63`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+#: Words of a step mark -> how good a mark it is; lower wins.
+_MARKS: Final = {
+    "step": 0, "global_step": 0, "global step": 0, "train step": 0, "training step": 0, "training_step": 0, "train_step": 0,
+    "optimizer step": 0, "optim step": 0, "grpo step": 0, "rl step": 0, "steps": 0, "步骤": 0, "步": 0, "步数": 0,
+    "update": 1, "iter": 2, "iteration": 2, "it": 2, "轮次": 3, "回合": 3, "episode": 3, "round": 3, "batch": 4, "轮": 4,
+    "rollout": 5,
+}  # fmt: skip
+_COUNTED: Final = r"[=:#]?\s*[\[(#]?\s*(?P<n>\d[\d,]*)(?:\s*(?:/|of)\s*(?P<total>\d[\d,]*))?\s*[\])]?"
+_MARK: Final = re.compile(
+    r"(?<![\w/.\-])(?P<qualifier>(?:example|micro|inner|mini|sub|sgd|ppo|grad|accum\w*|grpo|eval|val|validation|test|warmup|env)[ _-])?"
+    r"(?P<word>global[ _]step|(?:train|training|optimizer|optim|rl)[ _]step|steps?|iter(?:ation)?|update|it|episode|round|rollout|batch|epoch"
+    r"|步骤|步数|步|回合|轮次|轮)(?P<sep>\s*)" + _COUNTED + r"(?![\w.%]|-\w|\s*(?:examples?|tokens?|epochs|updates)\b)",
+    re.IGNORECASE,
+)
+_CHINESE_MARK: Final = re.compile(r"第\s*(?P<n>\d+)\s*(?:/\s*(?P<total>\d+)\s*)?(?P<word>步|轮|回合|次更新)")
+_EPOCH_PAIR: Final = re.compile(
+    r"epoch\s*:?\s*\[?\s*(?P<e>\d+)\s*/\s*(?P<all>\d+)\s*\]?[\s,|:]*(?:[\[(]\s*(?P<n>\d+)\s*/\s*(?P<total>\d+)\s*[\])])",
+    re.IGNORECASE,
+)
+_LEADING: Final = re.compile(
+    r"\s*(?:[\[(]\s*(?P<a>\d+)\s*/\s*(?P<total>\d+)\s*[\])]|(?P<n>\d{1,9})(?=\s*[:|]|\s+[A-Za-z]))\s*[:|]?"
+)
+
+
+@dataclass(slots=True)
+class Mark:
+    """A step mark: number, planned total, how good (lower is better). `epoch` is (e, E) where the count lies inside one."""
+
+    step: int
+    total: int | None
+    rank: int
+    word: str = "step"
+    epoch: tuple[int, int | None] | None = None
+    inside_epoch: bool = False
+    colon: bool = False
+
+
+@dataclass(slots=True)
+class Marks:
+    """What `take_marks` found: the step's mark, the epoch alone, whether a part of a step is meant, the text without them."""
+
+    mark: Mark | None
+    epoch: int | None
+    sub: bool
+    text: str
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text.replace(",", "")) if text else None
+
+
+def take_marks(text: str) -> Marks:
+    """Find the best step mark of a line and take every mark off it."""
+    if match := _EPOCH_PAIR.search(text):
+        pair = (int(match["e"]), int(match["all"]))
+        mark = Mark(int(match["n"]), int(match["total"]), 0, "epoch", pair, True)
+        return Marks(mark, pair[0], False, f"{text[: match.start()]} | {text[match.end() :]}")
+    epoch: tuple[int, int | None] | None = None
+    found: list[Mark] = []
+    pieces: list[str] = []
+    sub, at = False, 0
+    for match in sorted([*_CHINESE_MARK.finditer(text), *_MARK.finditer(text)], key=lambda match: match.start()):
+        step, total = _whole(match["n"]), _whole(match["total"])
+        if step is None or (total is not None and total < step) or step > 10**12 or match.start() < at:
+            continue
+        pieces.append(text[at : match.start()])
+        at = match.end()
+        word, qualifier = match["word"].lower(), (match.groupdict().get("qualifier") or "").strip(" _-").lower()
+        if word == "epoch":
+            epoch = (step, total)
+        elif qualifier and qualifier != "grpo":
+            sub = True
+        else:
+            mark = Mark(step, total, _MARKS.get(word, 3) + (3 if qualifier else 0), word)
+            mark.colon = text[at : at + 1] == ":"
+            found.append(mark)
+    pieces.append(text[at:])
+    return Marks(_best(found, epoch), epoch[0] if epoch else None, sub, " | ".join(pieces))
+
+
+def _best(found: list[Mark], epoch: tuple[int, int | None] | None) -> Mark | None:
+    """The mark of the smallest unit that is a step; `Iteration 2/3` around `Step 5/500` counts like an epoch."""
+    if not found:
+        return None
+    best = min(found, key=lambda mark: (mark.rank, -(mark.total or 0)))
+    around = [mark for mark in found if mark.word.startswith("iter") and mark.total is not None and mark is not best]
+    if epoch is None and around and best.rank < around[0].rank:
+        epoch = (around[0].step, around[0].total)
+    best.epoch = epoch
+    return best
+
+
+def leading_mark(text: str) -> Mark | None:
+    """`120 GRPO loss 0.012`, `[12/500] loss=..`: a number in front, the step when known keys follow."""
+    match = _LEADING.match(text)
+    if match is None:
+        return None
+    step, total = _whole(match["n"] or match["a"]), _whole(match["total"])
+    if step is None or (total is not None and step > total):
+        return None
+    return Mark(step, total, 8, "")

@@ -1,0 +1,163 @@
+"""One training session of a console: from one start of the training bar to the next."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from parsers import swift
+from parsers.build import RunBuilder
+from parsers.trl_dict import Metrics
+from parsers.trl_rows import Record, RowWriter, gaps
+from parsers.trl_steps import Order, Spacing
+from timeledger.run import NoteKind
+
+
+class Session:
+    """Gives every metric dict its step: its own, or by the order of the dicts once their spacing is settled."""
+
+    def __init__(self, writer: RowWriter, total: int | None = None, before: Session | None = None) -> None:
+        self.writer = writer
+        self.order = Order(total=total)
+        self._waiting: list[Record] = []
+        self._index = 0  # training dicts that have got their step
+        self._own: list[int] = []
+        self._per_step: float | None = None  # episodes a step, of the older PPO
+        self._previous: Metrics | None = None
+        self._epoch: float | None = None
+        self.checkpoint = -1
+        if before is not None:
+            self.order.hint = before.order.spacing().interval if before.order.count else None
+            self.order.again = True
+        writer.begin(0)
+
+    @property
+    def begun(self) -> bool:
+        """True when the session did anything yet."""
+        return self.order.count > 0 or self.order.last > 0 or bool(self._own)
+
+    def went_back(self, metrics: Metrics) -> bool:
+        """True when, without a bar to tell, the epoch says that another session has begun."""
+        epoch, before = metrics.numbers.get("epoch"), self._epoch
+        self._epoch = epoch if epoch is not None else before
+        return not self.order.has_bar and epoch is not None and before is not None and epoch < before - 1e-9
+
+    def bar(self, step: int, total: int | None, elapsed_s: float) -> None:
+        """A state of the training bar."""
+        self.order.bar(step, elapsed_s)
+        self.order.total = total
+        if self._waiting:
+            self._settle()
+
+    def train(self, metrics: Metrics, line: int, at: datetime | None) -> None:
+        """A training dict."""
+        if metrics.start > 3 and self._previous is not None and self._previous.numbers == metrics.numbers:
+            return  # a logger repeats what was printed
+        self._previous = metrics
+        own = swift.without_progress(metrics)
+        record = Record("train", own, line, at)
+        step = self._own_step(metrics)
+        if step is not None:
+            self._place(record, step, metrics)
+            return
+        numbers = own.numbers
+        lengths = (numbers.get("completions/min_length"), numbers.get("completions/max_length"))
+        self.order.dict(numbers.get("epoch"), lengths)
+        self._waiting.append(record)
+        self._settle()
+
+    def lost(self, line: int) -> None:
+        """A dict that cannot be read was a logged step all the same."""
+        self.order.dict(None, (None, None))
+        self._waiting.append(Record("train", Metrics({}, {}, False, 0, 0), line))
+
+    def evaluation(self, metrics: Metrics, line: int, at: datetime | None) -> None:
+        """An evaluation's dict; it belongs behind the training dicts that wait before it."""
+        self._waiting.append(Record("eval", metrics, line, at))
+        self._settle()
+
+    def end(self, metrics: Metrics, line: int) -> None:
+        """The end-of-run dict."""
+        build, order = self.writer.build, self.order
+        runtime = metrics.numbers["train_runtime"]
+        order.ended = True
+        order.finished_by(runtime, metrics.numbers.get("train_steps_per_second"), metrics.rounded)
+        self.write()
+        build.train_runtime_s = runtime
+        build.event("finish", line=line, seconds=runtime, step=order.last or self.writer.last_step)
+        if "total_steps" not in build.settings and (steps := order.steps_by_end()):
+            build.setting("total_steps", steps, "train_runtime x train_steps_per_second", "inferred")
+
+    # --- steps --------------------------------------------------------------------------------------------
+
+    def _own_step(self, metrics: Metrics) -> int | None:
+        """The step that a dict names itself: ms-swift's, a loop's own, or counted in episodes."""
+        where = swift.place(metrics.words, metrics.numbers)
+        if where is not None:
+            self.writer.build.framework = "ms-swift"
+            self.writer.build.setting("total_steps", where.total, "global_step/max_steps")
+            return where.step
+        numbers = metrics.numbers
+        for key in ("step", "global_step"):
+            if key in numbers and numbers[key].is_integer() and numbers[key] >= 0:
+                return int(numbers[key])
+        if "eps" in numbers and numbers.get("episode", 0) > 0:
+            if self._per_step is None:  # the bar moves after the dict: it still shows the step before
+                self._per_step = numbers["episode"] / (self.order.last + 1)
+            return round(numbers["episode"] / self._per_step)
+        return None
+
+    def _place(self, record: Record, step: int, metrics: Metrics) -> None:
+        where = swift.place(metrics.words, metrics.numbers)
+        spans = dict(gaps(step, self._own))
+        self.writer.train(record, step, spans.pop(step, None), where.elapsed_s if where else None)
+        for other, span in spans.items():
+            self.writer.build.row(other, {"span": span})
+
+    def _settle(self) -> None:
+        if self.order.settle() is not None:
+            self.write()
+
+    def write(self) -> None:
+        """Write what waits, for good."""
+        self._index = self._write(self.writer)
+        self._waiting.clear()
+
+    def provisional(self) -> RowWriter:
+        """A copy of the writer that holds what waits too, placed as well as can be now."""
+        writer = self.writer.fork()
+        self._write(writer)
+        return writer
+
+    def _write(self, writer: RowWriter) -> int:
+        index = self._index
+        if not self._waiting:
+            return index
+        spacing, start = self.order.spacing(), self.order.start
+        if index == 0:
+            writer.begin(start)
+        for record in self._waiting:
+            if record.kind == "eval":
+                writer.evaluation(record, writer.eval_step(record.metrics.numbers.get("epoch")))
+                continue
+            if record.metrics.numbers:
+                writer.train(record, spacing.step(index, start), spacing.span(index, start))
+            index += 1
+        if index:
+            self._explain(writer.build, spacing)
+        return index
+
+    def _explain(self, build: RunBuilder, spacing: Spacing) -> None:
+        if spacing.interval is None:
+            _tell(build, "guessed", "the logging interval is not known: rows are numbered 1, 2, 3, ... as they come")
+        else:
+            build.setting(
+                "logging_steps", spacing.interval, spacing.because or "spacing of the metric dicts", "inferred"
+            )
+        if self.order.bursts:
+            _tell(build, "info", "standard output was buffered: metric dicts came late and are numbered by their order")
+
+
+def _tell(build: RunBuilder, kind: NoteKind, text: str) -> None:
+    """Note a fact of the whole run, once."""
+    if not build.noted(kind, text):
+        build.note(kind, text)

@@ -1,0 +1,29 @@
+"""Files in memory, grouped and merged as those of a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from parsers.base import Format, Origin
+from parsers.discover import merged, names_of, units_of
+from parsers.group import Grouper, Unit
+from parsers.source import read_whole
+from timeledger.run import Run
+
+
+def read_uploads(
+    uploads: Sequence[tuple[str, bytes | memoryview]], fixed: Format | None, mapping: tuple[tuple[str, str], ...]
+) -> tuple[tuple[Run, ...], tuple[str, ...]]:
+    """The runs of named files in memory (names may hold folders), and the names of those that are no logs."""
+    units: list[Unit] = []
+    unknown: list[str] = []
+    for name, data in uploads:
+        path = PurePath(name)
+        feeder = read_whole(Origin(path.name, path.parent.parts, None, None, mapping), fixed, memoryview(data))
+        runs = feeder.runs()
+        if not runs:
+            unknown.append(name)
+        units += units_of(path, feeder.format, runs, ())
+    clusters = Grouper().group(units)
+    return tuple(merged(clusters, names_of(clusters))), tuple(unknown)

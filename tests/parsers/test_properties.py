@@ -1,0 +1,153 @@
+"""What must hold for every registered format, whatever the bytes."""
+
+from __future__ import annotations
+
+import gzip
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from parsers import FORMATS, read_all
+from parsers.base import Format, Origin
+from parsers.source import Feeder
+from tests.parsers.samples import samples
+from timeledger.errors import TimeledgerError
+from timeledger.run import Run
+
+SAMPLES = samples()
+BY_NAME = {each.name: each for each in FORMATS}
+TEXT = sorted(name for name in SAMPLES if name in BY_NAME and BY_NAME[name].kind == "lines")
+EVERY = sorted(name for name in SAMPLES if name in BY_NAME)
+FEW = settings(max_examples=12, deadline=timedelta(seconds=5), suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def read(name: str, data: bytes) -> tuple[Run, ...]:
+    return read_all(data, name=SAMPLES[name][0])
+
+
+def frames(runs: tuple[Run, ...]) -> list[Any]:
+    """Everything a reader says, comparable."""
+    return [
+        (
+            run.steps.to_dict(as_series=False), run.phases.to_dict(as_series=False), run.engine.to_dict(as_series=False),
+            run.events.to_dict(as_series=False), run.progress.to_dict(as_series=False), run.extra.to_dict(as_series=False),
+            run.info.model_dump(exclude={"last_write"}), run.notes,
+        )
+        for run in runs
+    ]  # fmt: skip
+
+
+def same(a: tuple[Run, ...], b: tuple[Run, ...]) -> bool:
+    """Equal in all they say; nan equals nan."""
+    return repr(frames(a)) == repr(frames(b))
+
+
+def test_every_registered_format_has_a_sample() -> None:
+    assert {each.name for each in FORMATS} == set(EVERY)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_sample_is_recognised_and_read(name: str) -> None:
+    file, data = SAMPLES[name]
+    feeder = Feeder(Origin(file))
+    feeder.feed(data)
+    feeder.finish()
+    runs = feeder.runs()
+    assert feeder.format is BY_NAME[name]
+    assert any(run.has_steps or run.engine.height for run in runs)
+
+
+@pytest.mark.parametrize("name", EVERY)
+@FEW
+@given(data=st.data())
+def test_any_split_into_blocks_reads_the_same(name: str, data: st.DataObject) -> None:
+    file, raw = SAMPLES[name]
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(raw)), max_size=6)))
+    feeder = Feeder(Origin(file))
+    for start, end in zip([0, *cuts], [*cuts, len(raw)], strict=True):
+        feeder.feed(raw[start:end])
+    feeder.finish()
+    assert same(feeder.runs(), read(name, raw))
+
+
+@pytest.mark.parametrize("name", [each for each in EVERY if BY_NAME[each].kind != "document"])
+@FEW
+@given(data=st.data())
+def test_a_log_cut_anywhere_gives_a_prefix(name: str, data: st.DataObject) -> None:
+    raw = SAMPLES[name][1]
+    whole = read(name, raw)
+    cut = data.draw(st.integers(0, len(raw)))
+    try:
+        part = read(name, raw[:cut])
+    except TimeledgerError:
+        return
+    assert len(part) <= len(whole)
+    for run, known in zip(part, whole, strict=False):
+        rows = {(row["segment"], row["step"]): row for row in known.steps.to_dicts()}
+        for row in run.steps.to_dicts():
+            full = rows[(row["segment"], row["step"])]
+            told = {key: value for key, value in row.items() if value is not None and key != "line"}
+            assert told == {key: full[key] for key in told}
+        assert run.engine.height <= known.engine.height
+        assert run.progress.height <= known.progress.height
+
+
+@pytest.mark.parametrize("name", [*EVERY, "none"])
+@FEW
+@given(junk=st.binary(max_size=400), place=st.floats(0, 1), data=st.data())
+def test_any_bytes_read_or_raise_our_error(name: str, junk: bytes, place: float, data: st.DataObject) -> None:
+    file, raw = SAMPLES.get(name, ("x.log", b""))
+    at = int(place * len(raw))
+    gone = data.draw(st.integers(0, 200))
+    fixed = BY_NAME.get(name)
+    for bad in (junk, raw[:at] + junk + raw[at + gone :]):
+        try:
+            read_all(bad, name=file)
+        except TimeledgerError:
+            pass
+        _forced(fixed, file, bad)
+
+
+def _forced(fixed: Format | None, file: str, bad: bytes) -> None:
+    """A format chosen by the user must cope with whatever it is given."""
+    if fixed is None:
+        return
+    feeder = Feeder(Origin(file), fixed)
+    feeder.feed(bad)
+    feeder.finish()
+    for run in feeder.runs():
+        assert run.steps.height >= 0
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_gzip_reads_as_plain(name: str) -> None:
+    raw = SAMPLES[name][1]
+    assert same(read(name, gzip.compress(raw)), read(name, raw))
+
+
+@pytest.mark.parametrize("name", TEXT)
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-8-sig"])
+def test_other_encodings_read_as_utf8(name: str, encoding: str) -> None:
+    raw = SAMPLES[name][1]
+    assert same(read(name, raw.decode().encode(encoding)), read(name, raw))
+
+
+@pytest.mark.parametrize("name", TEXT)
+def test_windows_line_ends_read_as_plain(name: str) -> None:
+    raw = SAMPLES[name][1]
+    assert same(read(name, raw.replace(b"\n", b"\r\n")), read(name, raw))
+
+
+@pytest.mark.parametrize("name", [each for each in EVERY if BY_NAME[each].kind != "document"])
+def test_asking_for_runs_in_between_changes_nothing(name: str) -> None:
+    file, raw = SAMPLES[name]
+    feeder = Feeder(Origin(file))
+    for start in range(0, len(raw), 97):
+        feeder.feed(raw[start : start + 97])
+        if start % 5 == 0 and not feeder.waiting:
+            feeder.runs()
+    if not feeder.spoiled:
+        assert same(feeder.runs(), read(name, raw))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import polars as pl
 
 from parsers import read_all
 from parsers.source import Feeder, origin_of
@@ -93,12 +94,30 @@ def _read(repository: str, name: str, path: Path) -> list[Case]:
     except (TimeledgerError, OSError):
         return []
     made = []
-    for number, run in enumerate(runs):
+    for number, run in enumerate(part for run in runs for part in sessions(run)):
         clock = read_clock(run)
         timed = clock.steps["wall_s"].drop_nulls().drop_nans().len()
         if timed >= MIN_ROWS and clock.elapsed_s and clock.position:
-            made.append(Case(repository, name + (f" #{number + 1}" if number else ""), path, run, clock, len(runs) == 1))
+            made.append(Case(repository, name + (f" #{number + 1}" if number else ""), path, run, clock, len(runs) == 1 and number == 0 and run is runs[0]))
     return made
+
+
+def sessions(run: Run) -> list[Run]:
+    """The run, or its sessions as runs of their own when one began again from the start: nobody can foresee a restart."""
+    starts = read_clock(run).segments
+    if not any(each.index > 0 and each.first_step <= 1 for each in starts):
+        return [run]
+
+    def only(frame: pl.DataFrame, index: int) -> pl.DataFrame:
+        return frame.filter(pl.col("segment") == index).with_columns(pl.lit(0, pl.Int64).alias("segment"))
+
+    return [
+        replace(
+            run, steps=only(run.steps, each.index), phases=only(run.phases, each.index), events=only(run.events, each.index),
+            progress=only(run.progress, each.index),
+        )
+        for each in starts
+    ]  # fmt: skip
 
 
 def _same(one: Case, other: Case) -> bool:

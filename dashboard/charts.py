@@ -56,6 +56,8 @@ def blank(dark: bool, *, height: int = 320, x: str = "step", y: str = "", legend
         "zeroline": False,
         "linecolor": inks.grid,
         "automargin": True,
+        "separatethousands": True,
+        "exponentformat": "none",
         "title": {"standoff": 8, "font": {"size": 12, "color": inks.soft}},
         "tickfont": {"size": 12, "color": inks.soft},
     }

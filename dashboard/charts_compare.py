@@ -75,19 +75,19 @@ def profiles(comparison: Comparison, per: str, dark: bool) -> go.Figure | None:
 
 
 def waterfall(start: str, end: str, step_a: float, parts: Sequence[tuple[str, float]], dark: bool) -> go.Figure:
-    """From a step of one run to a step of another: bars that add up."""
+    """From a step of one run to a step of another: bars that add up, read from top to bottom."""
     inks = theme(dark)
     names = [plain(start, 24), *(plain(name, 28) for name, _ in parts), plain(end, 24)]
     if names[0] == names[-1]:
         names[-1] += " "
-    values = [step_a, *(seconds for _, seconds in parts), 0.0]
     text = [units.show_seconds(step_a), *(words.signed_seconds(seconds) for _, seconds in parts)]
     text.append(units.show_seconds(step_a + sum(seconds for _, seconds in parts)))
-    figure = blank(dark, height=340, x="", y="seconds of a step", legend=False)
+    figure = blank(dark, height=90 + 34 * len(names), x="seconds of a step", legend=False)
     figure.add_trace(
         go.Waterfall(
-            x=names,
-            y=values,
+            y=names,
+            x=[step_a, *(seconds for _, seconds in parts), 0.0],
+            orientation="h",
             measure=["absolute", *("relative" for _ in parts), "total"],
             text=text,
             textposition="outside",
@@ -100,7 +100,12 @@ def waterfall(start: str, end: str, step_a: float, parts: Sequence[tuple[str, fl
             cliponaxis=False,
         )
     )
-    figure.update_layout(margin={"t": 28}, xaxis={"tickangle": 0, "automargin": True})
+    running = np.cumsum([step_a, *(seconds for _, seconds in parts)])
+    figure.update_layout(
+        yaxis={"autorange": "reversed", "showgrid": False, "tickfont": {"size": 12, "color": inks.ink}},
+        xaxis={"showgrid": True, "gridcolor": inks.grid, "range": [0, 1.18 * float(running.max())]},
+        bargap=0.3,
+    )
     return figure
 
 

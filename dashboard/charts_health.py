@@ -93,7 +93,10 @@ def engine(samples: pl.DataFrame, dark: bool) -> go.Figure | None:
     x = samples["at"].to_numpy() if timed else samples["line"].to_numpy()
     wanted = (
         ("generated, tok/s", (("gen_tok_s", "generated", "solid"),)),
-        ("requests", (("running", "running", "solid"), ("waiting", "waiting", "dot"))),
+        (
+            "requests: running (line), waiting (dotted)",
+            (("running", "running", "solid"), ("waiting", "waiting", "dot")),
+        ),
         ("KV cache used, %", (("kv_cache", "KV cache", "solid"),)),
         ("preemptions", (("preemptions", "preemptions", "solid"),)),
     )
@@ -158,6 +161,8 @@ def _axis(bottom: float, top: float, inks: Theme) -> dict[str, Any]:
         "gridcolor": inks.grid,
         "zeroline": False,
         "automargin": True,
+        "separatethousands": True,
+        "exponentformat": "none",
         "title": {"text": ""},
         "tickfont": {"size": 11, "color": inks.soft},
     }

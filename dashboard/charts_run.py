@@ -224,7 +224,8 @@ def step_cost(timing: Timing, dark: bool) -> go.Figure | None:
         name = "fitted" if timing.fixed_s is None else f"fitted; fixed part {units.show_seconds(timing.fixed_s.mid)}"
         style = {"color": inks.ink, "width": 2}
         figure.add_trace(go.Scatter(x=x, y=y, mode="lines", name=name, line=style, hoverinfo="skip"))
-    figure.update_layout(hovermode="closest", xaxis={"rangemode": "tozero"})
+    from_zero = timing.driver != "none" and timing.fixed_s is not None
+    figure.update_layout(hovermode="closest", xaxis={"rangemode": "tozero" if from_zero else "normal"})
     return figure
 
 

@@ -42,14 +42,24 @@ def _watch(path: str, shown: int, state: State, usual: str) -> None:
         return
     if version != shown:
         st.rerun()
-    ago = units.show_seconds(max(0.0, round(time.time() - follower.grew_at)), short=True).replace(".0 s", " s")
+    last = _last_line(follower.grew_at)
     if state == "stalled":
         st.warning(
-            f"No new step for a long time (a step takes {usual}). Still looking; last new line {ago} ago.",
-            icon=":material/pause_circle:",
+            f"No new step for a long time (a step takes {usual}). Still looking.{last}", icon=":material/pause_circle:"
         )
     else:
-        st.caption(f":material/sync: Following the log. Last new line {ago} ago.")
+        st.caption(f":material/sync: Following the log.{last}")
+
+
+def _last_line(grew_at: float | None) -> str:
+    if grew_at is None:
+        return ""
+    ago = max(0.0, time.time() - grew_at)
+    return (
+        f" Last new line {round(ago)} s ago."
+        if ago < 60
+        else f" Last new line {units.show_seconds(ago, short=True)} ago."
+    )
 
 
 def wait_for(opened: Opened) -> None:

@@ -69,7 +69,7 @@ class Follower:
         self._looked = 0.0
         self._runs: tuple[Run, ...] = ()
         self.version = 0
-        self.grew_at = time.time()
+        self.grew_at: float | None = None
 
     def look(self) -> tuple[int, tuple[Run, ...]]:
         """The version and the runs now; costs what is new.
@@ -90,9 +90,10 @@ class Follower:
         if not runs and not self._runs:
             raise self._nothing(self._live)
         if runs and (self._live.changed or not self._runs):
+            written = [run.info.last_write.timestamp() for run in runs if run.info.last_write is not None]
+            self.grew_at = time.time() if self._runs else max(written, default=None)
             self._runs = runs
             self.version += 1
-            self.grew_at = time.time()
 
     def _nothing(self, live: Live) -> TimeledgerError:
         """Why a path gives no run: what a file begins with, or what was looked for in a folder."""

@@ -18,8 +18,9 @@ from dashboard.charts_compare import waterfall
 from dashboard.charts_health import Sign
 from dashboard.load import Entry, Opened
 from dashboard.summary import Card
+from parsers.base import Format
 from timeledger import units
-from timeledger.compare import Ledger
+from timeledger.compare import Ledger, LedgerPart
 from timeledger.results import Analysis, State
 from timeledger.run import Note
 
@@ -32,12 +33,18 @@ STATES: Final[dict[State, str]] = {
     "unknown": "? state unknown",
 }
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()<>#|$~:&^=!]|^\d*[-+.)])")
+_UNIT: Final = re.compile(r"(?<=\d) (?=%|(?:s|m|h|d|tok/s)\b)")
 _NOTE_MARK: Final = {"warning": "⚠", "skipped": "–", "repaired": "~", "guessed": "?", "missing": "∅", "info": "·"}
 
 
 def safe(text: str) -> str:
     """Text of a log made inert in HTML."""
     return html.escape("".join(each if each.isprintable() else " " for each in text), quote=True)
+
+
+def together(text: str) -> str:
+    """Numbers stay on the line of their units."""
+    return _UNIT.sub("\u00a0", text)
 
 
 def quiet(text: str, limit: int = 400) -> str:
@@ -76,11 +83,11 @@ def cards(items: Sequence[Card]) -> None:
 def _card(card: Card) -> str:
     kind = card.kind or "empty"
     mark = f'<span class="k">{card.kind}</span>' if card.kind else ""
-    under = "".join(f'<div class="u">{safe(line)}</div>' for line in card.under if line)
+    under = "".join(f'<div class="u">{safe(together(line))}</div>' for line in card.under if line)
     hover = f' title="{safe(card.help)}"' if card.help else ""
     return (
         f'<div class="tl-card {kind}"{hover}><div class="t"><span>{safe(card.title)}</span>{mark}</div>'
-        f'<div class="v">{safe(card.value)}</div>{under}</div>'
+        f'<div class="v">{safe(together(card.value))}</div>{under}</div>'
     )
 
 
@@ -181,17 +188,25 @@ def failure(name: str, message: str) -> None:
 
 
 def difference(found: Ledger | None, dark: bool, key: str = "waterfall") -> None:
-    """The ledger of a difference: bars that add up, and the sentence."""
+    """The ledger of a difference: bars that add up, and the sentence; the sentence alone where there is none."""
     if found is None or found.from_s is None or not found.parts:
         empty("The difference cannot be split.", "" if found is None else found.sentence)
         return
+    sentence = found.sentence[:1].upper() + found.sentence[1:] if found.sentence.startswith("the ") else found.sentence
+    if found.verdict == "same pace":
+        empty("The same pace.", sentence)
+        return
     floor = 0.005 * max(found.from_s, found.from_s + (found.step_s or 0.0))
-    bars: list[tuple[str, float]] = [(each.part, each.seconds) for each in found.parts if abs(each.seconds) >= floor]
+    bars: list[tuple[str, float]] = [(_named(each), each.seconds) for each in found.parts if abs(each.seconds) >= floor]
     small = sum(each.seconds for each in found.parts if abs(each.seconds) < floor)
     bars += [("smaller parts", small)] if small else []
-    chart(waterfall(found.a, found.b, found.from_s, bars, dark), key, found.sentence)
+    chart(waterfall(found.a, found.b, found.from_s, bars, dark), key, sentence)
     if found.why:
         st.caption(quiet(found.why))
+
+
+def _named(part: LedgerPart) -> str:
+    return "shorter answers" if part.part == "longer answers" and part.seconds < 0 else part.part
 
 
 def hints(told: Sequence[str]) -> None:
@@ -212,3 +227,23 @@ def save(name: str, make: Callable[[], str]) -> None:
         icon=":material/download:",
         on_click="ignore",
     )
+
+
+def warnings(told: Sequence[str]) -> None:
+    """What to beware of, one quiet line each."""
+    for each in told:
+        st.caption(f":material/warning: {quiet(each)}")
+
+
+def formats(known: Sequence[Format]) -> None:
+    """What is read, what such a log lacks, and how to log more: one card a format."""
+    rows = "".join(
+        f'<div class="tl-card"><b>{_coded(each.title)}</b><div class="u">{_coded(each.reads)}</div>'
+        f'<div class="u"><i>lacks:</i> {_coded(each.lacks)}</div><div class="u"><i>more:</i> {_coded(each.more)}</div></div>'
+        for each in known
+    )
+    st.html(f'<div class="tl-cards tl-wide">{rows}</div>')
+
+
+def _coded(text: str) -> str:
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", safe(text))

@@ -11,10 +11,10 @@ from timeledger.results import Analysis
 
 def answer(analysis: Analysis) -> None:
     """The numbers, the sentence, and what to beware of."""
-    parts.cards(summary.cards(analysis, parts.zone()))
+    if analysis.run.has_steps:
+        parts.cards(summary.cards(analysis, parts.zone()))
     parts.say(analysis.headline)
-    for warning in analysis.projection.warnings:
-        st.warning(parts.quiet(warning), icon=":material/warning:")
+    parts.warnings(analysis.projection.warnings)
 
 
 def evidence(analysis: Analysis) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
@@ -36,16 +37,19 @@ def finish(analysis: Analysis, zone: tzinfo | None) -> Card:
         return Card("Finishes", "—", ("no training steps in this log",))
     elapsed = analysis.clock.elapsed_s
     if analysis.state == "finished":
-        at = report.last_seen(analysis)
+        stamped = analysis.run.steps["at"].count() > 0
         spent = () if elapsed is None else (f"took {units.show_seconds(elapsed)}",)
-        return Card("Finished", units.show_time(at, now, zone), spent, "measured")
+        told = () if stamped else ("when the file was last written; its steps carry no time",)
+        at = units.show_time(report.last_seen(analysis), now, zone)
+        return Card("Finished", at, spent + told, "measured" if stamped else "inferred")
     if analysis.state == "ended early":
         done = analysis.clock.position
         where = "" if done is None else f"at step {done:,}" + _of(projection.total_steps)
         spent = () if elapsed is None else (f"after {units.show_seconds(elapsed)}",)
         return Card("Ended early", where or "—", spent + _left(projection.remaining_s, "would have needed"), "measured")
     if projection.remaining_s is None:
-        return Card("Finishes", "cannot tell yet", (projection.why or "The total number of steps is not known.",))
+        why = projection.why or "the total number of steps is not known"
+        return Card("Finishes", "cannot tell yet", brief(why), help=why)
     span = projection.remaining_s
     level = units.show_share(projection.level)
     if projection.too_early:
@@ -73,7 +77,8 @@ def step(analysis: Analysis) -> Card:
     """What a step takes now, against the run's ordinary step."""
     now_s, usual = analysis.clock.step_s, ordinary_step(analysis)
     if now_s is None:
-        return Card("Step now", "—", (analysis.clock.why or "no timing in this log",))
+        why = analysis.clock.why or "no timing in this log"
+        return Card("Step now", "—", brief(why), help=why)
     under = []
     if usual and abs(now_s / usual - 1) >= 0.01:
         under.append(f"{now_s / usual - 1:+.0%} against the run's median".replace("%", " %").replace("-", "−"))
@@ -89,12 +94,21 @@ def ordinary_step(analysis: Analysis) -> float | None:
     return float(median) if isinstance(median, int | float) else None
 
 
+def brief(why: str) -> tuple[str, ...]:
+    """The first sentence of a reason; the page tells the rest beside the chart, and a hover tells it all."""
+    return (re.split(r"[.;:] ", why)[0].rstrip("."),)
+
+
 def sampling(analysis: Analysis) -> Card:
     """The sampling share of a step."""
     breakdown = analysis.breakdown
     if breakdown.sampling_share is None:
-        why = (breakdown.why or "This log does not split a step.").split(". ")[0].split(": ")
-        return Card("Sampling", "not measured", (why[-1].rstrip("."),), help=breakdown.why or "")
+        return Card(
+            "Sampling",
+            "not measured",
+            brief(breakdown.why or "this log does not split a step"),
+            help=breakdown.why or "",
+        )
     kinds = {part.kind for part in breakdown.phases if part.phase in {"rollout", "sampling"}}
     kind: Kind = "measured" if kinds == {"measured"} else "assumed" if "assumed" in kinds else "inferred"
     under = ["overlapped with training"] if breakdown.overlapped else []
@@ -110,9 +124,8 @@ def answers(analysis: Analysis) -> Card:
     """The mean answer length now, its growth, the limit and what is cut."""
     growth = analysis.growth
     if growth.last is None:
-        return Card(
-            "Answers", "not logged", (growth.why or "this log holds no answer lengths",), help="response length"
-        )
+        why = growth.why or "this log holds no answer lengths"
+        return Card("Answers", "not logged", brief(why), help=why)
     under = []
     if growth.first is not None and growth.growth is not None and abs(growth.growth - 1) >= 0.05:
         under.append(f"from {units.show_number(growth.first)} at the start ({growth.growth:.1f}×)")
@@ -286,5 +299,5 @@ def engine_words(analysis: Analysis) -> str:
     if isinstance(full, float):
         told.append(f"KV cache up to {units.show_share(full)}")
     if isinstance(waiting, float) and waiting > 0:
-        told.append(f"up to {units.show_number(waiting)} requests waited")
+        told.append(f"up to {waiting:,.0f} requests waited")
     return f"{samples.height:,} samples: {', '.join(told)}." if told else ""

@@ -192,8 +192,11 @@ def _gap(a: Session, b: Session, step: int) -> float:
 
 
 def verdict(a: Sequence[Session], b: Sequence[Session], *, same_format: bool = False) -> Verdict:
-    """Whether the values say "one run" or "two"."""
-    redone = _redone(a, b)
+    """Whether the values say "one run" or "two".
+
+    Steps that may have been run again, or are means over another number of steps, may differ in one run.
+    """
+    redone = _redone(a, b) or a[0].span != b[0].span
     if not redone and _plainly_different(a, b):
         return Verdict.DIFFERENT
     shift = best_shift(a, b)

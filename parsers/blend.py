@@ -27,6 +27,8 @@ class Source:
     run: Run
     rank: int
     clock_rank: int
+    #: A console, whose numbers may be rounded (a file of records keeps them as they were).
+    prints: bool = True
 
     @property
     def label(self) -> str:
@@ -57,10 +59,10 @@ class Source:
     def order(self, column: str) -> tuple[float, ...]:
         """The smaller, the better for this column."""
         if column == "line":
-            return (self.run.info.format in {"tensorboard", "wandb", "mlflow", "trackio"}, self.rank)
+            return (not self.prints, self.rank)
         if column in _CLOCKS:
             return (self.span, not self.run.info.zone_known and column == "at", self.clock_rank)
-        rounded = self.digits.get(column, 0) < _FULL_DIGITS
+        rounded = self.prints and self.digits.get(column, 0) < _FULL_DIGITS
         return (self.span, rounded, self.rank)
 
 
@@ -129,7 +131,11 @@ def _conflicts(sources: Sequence[Source]) -> list[Note]:
     notes: list[Note] = []
     for place, a in enumerate(sources):
         for b in sources[place + 1 :]:
-            columns = [name for name in a.digits if name in b.digits and name not in {"elapsed_s", "wall_s", "mem_gib"}]
+            columns = [
+                name
+                for name in a.digits
+                if name in b.digits and name not in {"elapsed_s", "wall_s", "mem_gib", "epoch"}
+            ]
             if a.span != b.span or not columns:
                 continue
             both = a.run.steps.select(*_KEYS, *columns).join(b.run.steps.select(*_KEYS, *columns), on=_KEYS)
@@ -148,14 +154,31 @@ def _conflicts(sources: Sequence[Source]) -> list[Note]:
 
 def blend_extra(sources: Sequence[Source]) -> pl.DataFrame:
     """Metrics without a column, joined by name: the most exact log first."""
-    have = [each for each in sources if each.run.extra.height]
+    have = sorted((each for each in sources if each.run.extra.height), key=lambda each: (each.span, each.rank))
     if not have:
         return sources[0].run.extra
-    ordered = [
-        each.run.extra for each in sorted(have, key=lambda each: (each.span, -_detail(each.run.extra), each.rank))
-    ]
+    frames = _one_name([each.run.extra for each in have])
+    ordered = sorted(frames, key=lambda frame: -_detail(frame))
     names = dict.fromkeys(name for frame in ordered for name in frame.columns if name not in _KEYS)
     return _coalesce(ordered, list(names)).sort(_KEYS)
+
+
+def _one_name(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+    """HF Trainers write `x` and `eval_x` to the console, `train/x` and `eval/x` to trackers: the console's name where both are seen."""
+    seen = {name for frame in frames for name in frame.columns}
+    spelled = {
+        name: plain
+        for name in seen
+        if (plain := name.removeprefix("train/") if name.startswith("train/") else name.replace("eval/", "eval_", 1))
+        != name
+        and plain in seen
+    }
+    return [
+        frame.rename(
+            {name: spelled[name] for name in frame.columns if name in spelled and spelled[name] not in frame.columns}
+        )
+        for frame in frames
+    ]
 
 
 def _detail(extra: pl.DataFrame) -> int:

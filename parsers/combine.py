@@ -78,9 +78,9 @@ def events(sources: Sequence[Source]) -> pl.DataFrame:
         kept += new
     if not kept:
         return schema.empty(schema.EVENTS)
-    return pl.DataFrame(kept, schema=schema.EVENTS).sort(
-        "segment", "step", "at", "kind", "text", nulls_last=True, maintain_order=True
-    )
+    rows = pl.DataFrame(kept, schema=schema.EVENTS)
+    end = pl.col("kind").is_in(["finish", "crash"])
+    return rows.sort("segment", "step", end, "at", "kind", "text", nulls_last=True, maintain_order=True)
 
 
 def _event_key(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -201,10 +201,15 @@ def clock_zone(runs: Sequence[Run], stitched: Stitched) -> tuple[list[Run], list
     return moved, notes
 
 
-def fold_notes(runs: Iterable[Run], more: Iterable[Note]) -> tuple[Note, ...]:
-    """All notes, a text that several copies of a log give only once (with its highest count)."""
+def fold_notes(runs: Iterable[Run], more: Iterable[Note], *, timed: bool) -> tuple[Note, ...]:
+    """All notes, a text that several copies of a log give only once (with its highest count).
+
+    With `timed` what a log says it lacks is left out: another one has it.
+    """
     found: dict[tuple[str, str], Note] = {}
     for note in [*(note for run in runs for note in run.notes), *more]:
+        if timed and note.kind == "missing" and "timing" in note.text:
+            continue
         known = found.get((note.kind, note.text))
         if known is None or note.count > known.count:
             found[(note.kind, note.text)] = note

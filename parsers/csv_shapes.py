@@ -18,7 +18,7 @@ from timeledger import schema
 Shape = Literal["own", "tensorboard", "wandb", "long", "tracker", "plain"]
 
 _DELIMITERS: Final = ",\t;|"
-_CHART: Final = re.compile(r"(?P<run>.+?) - (?P<metric>.+?)(?P<bound>__MIN|__MAX|__step)?$")
+_CHART: Final = re.compile(r"(?P<run>.+) - (?P<metric>.+?)(?P<bound>__MIN|__MAX|__step)?$")
 _NAMES: Final = {"tag", "key", "metric", "name", "metric_name"}
 _VALUES: Final = {"value", "metric_value"}
 _LONGEST_FIELD: Final = 1 << 20

@@ -16,6 +16,7 @@ from parsers.homes import home_of, is_plain, shown
 from parsers.merge import merge
 from parsers.source import Feeder, detect_head, origin_of
 from parsers.walk import Found, Walk, walk
+from timeledger import schema
 from timeledger.errors import UnreadableSource
 from timeledger.run import Note, Run
 
@@ -88,7 +89,8 @@ def discover(paths: Path | str | Iterable[Path | str]) -> tuple[RunSources, ...]
         raise nothing_found(roots, walked)
     units: list[Unit] = []
     for each in known:
-        units += units_of(each.found.path, each.format, _peek(each), tuple(roots))
+        path = each.found.path
+        units += units_of(path, each.format, _peek(each), roots, is_copy(path, (other.found.path for other in known)))
     by_path = {each.found.path: each for each in known}
     clusters = Grouper().group(units)
     names = names_of(clusters)
@@ -215,13 +217,21 @@ def _peek(each: Recognised) -> tuple[Run, ...]:
     return feeder.runs()
 
 
-def units_of(path: PurePath, format_: Format | None, runs: Sequence[Run], roots: Sequence[PurePath]) -> list[Unit]:
+def is_copy(path: PurePath, files: Iterable[PurePath]) -> bool:
+    """True for the console that W&B keeps (`files/output.log`) beside its own record of the run."""
+    folder = path.parent.parent
+    return path.name == "output.log" and any(each.parent == folder and each.suffix == ".wandb" for each in files)
+
+
+def units_of(
+    path: PurePath, format_: Format | None, runs: Sequence[Run], roots: Sequence[PurePath], copy: bool = False
+) -> list[Unit]:
     """A file's runs as units to be grouped; their source is the path below the run's home."""
     home = home_of(path, tuple(roots))
     role = format_.role if format_ is not None else "trainer"
     label = shown(path, home)
     return [
-        Unit(replace(run, info=run.info.model_copy(update={"sources": (label,)})), path, home, role, index)
+        Unit(replace(run, info=run.info.model_copy(update={"sources": (label,)})), path, home, role, index, copy)
         for index, run in enumerate(runs)
         if len(runs) == 1 or run.has_steps or run.engine.height or run.progress.height
     ]
@@ -261,7 +271,22 @@ def merged(clusters: Sequence[Cluster], names: Sequence[str]) -> list[Run]:
 
 
 def _merged(cluster: Cluster, name: str) -> Run:
-    return merge((unit.run for unit in cluster.units), name=name).with_notes(*cluster.notes)
+    others = [unit for unit in cluster.units if not unit.copy]
+    if any(unit.run.has_steps for unit in others):
+        bars = any(unit.run.progress.height for unit in others)
+        runs = [_without_rows(unit.run, bars=bars) if unit.copy else unit.run for unit in cluster.units]
+    else:
+        runs = [unit.run for unit in cluster.units]
+    return merge(runs, name=name).with_notes(*cluster.notes)
+
+
+def _without_rows(run: Run, *, bars: bool) -> Run:
+    """What a copy of the console adds to the record itself: how it ended, what it warned of, and bars where there are none."""
+    empty = schema.empty(schema.PROGRESS) if bars else run.progress
+    return replace(
+        run, steps=run.steps.clear(), extra=run.extra.clear(), phases=run.phases.clear(), progress=empty,
+        notes=tuple(note for note in run.notes if note.kind != "guessed"),
+    )  # fmt: skip
 
 
 def _run_sources(cluster: Cluster, name: str, by_path: dict[Path, Recognised], walked: Walk) -> RunSources:

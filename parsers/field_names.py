@@ -54,7 +54,7 @@ NEUTRAL: Final = frozenset({
 })  # fmt: skip
 #: Path heads that may be dropped from a key (`train/loss`, `actor/entropy`); others (`acc/`, `rewards/`, `eval/`) may not.
 HEADS: Final = NEUTRAL | frozenset({
-    "rollout", "perf", "main", "performance", "token", "tokens", "completions", "timing", "time"
+    "rollout", "perf", "main", "performance", "token", "tokens", "completions"
 }) - {"env"}  # fmt: skip
 
 #: Whole keys, in their normal spelling (`parsers.fields.spell`): (kind, name, rank). Lower ranks win.

@@ -18,7 +18,8 @@ from parsers.tensorboard import TENSORBOARD
 from parsers.tracker_db import TRACKER_DB
 from parsers.trainer_state import TRAINER_STATE
 from parsers.trl import TRL
-from parsers.verl import VERL, VERL_JSONL
+from parsers.verl import VERL
+from parsers.verl_jsonl import VERL_JSONL
 from parsers.vllm import VLLM
 from parsers.vllm_bench import VLLM_BENCH, VLLM_BENCH_JSON
 from parsers.wandb_offline import WANDB

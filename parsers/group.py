@@ -19,18 +19,23 @@ from parsers.zones import busy_overlap
 from timeledger.run import Note, Run
 
 _WANDB_ID: Final = re.compile(r"run-(\w+)\.wandb$")
-_RANK: Final = re.compile(r"(?:rank|worker|proc|gpu|node|local|stdout|stderr|\.)[-_.]?\d+", re.IGNORECASE)
+_WANDB_FOLDER: Final = re.compile(r"run-\d{8}_\d{6}-(\w+)$")
+_RANK: Final = re.compile(r"(rank|worker|proc|process|gpu|node|local|stdout|stderr)[-_.]?\d+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One run of one file: the piece that grouping moves about. `index` is its place in the file."""
+    """One run of one file: the piece that grouping moves about. `index` is its place in the file.
+
+    `copy` marks a console that W&B caught beside its own record of the run: it lost the bars that order its lines.
+    """
 
     run: Run
     path: PurePath
     home: PurePath
     role: str = "trainer"
     index: int = 0
+    copy: bool = False
 
     @property
     def key(self) -> tuple[str, int]:
@@ -111,7 +116,7 @@ class _Work:
 
     def pairs(self, fit: Callable[[Unit, Unit], bool]) -> list[tuple[int, int]]:
         """Pairs of units of different files that both have steps and fit."""
-        with_steps = [i for i, sample in enumerate(self.samples) if sample]
+        with_steps = [i for i, sample in enumerate(self.samples) if sample and not self.units[i].copy]
         return [
             (i, j)
             for place, i in enumerate(with_steps)
@@ -171,6 +176,8 @@ def _by_tool(work: _Work) -> None:
             key = ("tensorboard", unit.path.parent.as_posix())
         elif wandb:
             key = (wandb[1], unit.home.as_posix())
+        elif unit.copy and (folder := _WANDB_FOLDER.search(unit.path.parent.parent.name)):
+            key = (folder[1], unit.home.as_posix())
         else:
             continue
         if key in seen:
@@ -182,9 +189,9 @@ def _by_rank(work: _Work) -> None:
     """Files that differ in a rank's number only, over the same steps, are one job: every rank tells of the same run."""
     seen: dict[str, int] = {}
     for i, unit in enumerate(work.units):
-        path = unit.path.as_posix()
-        same = _RANK.sub("#", path)
-        if same == path or not work.samples[i]:
+        path = f"{unit.path.parent.name}/{unit.path.name}"
+        same = unit.path.parent.parent.as_posix() + _RANK.sub(r"\1#", path)
+        if same.endswith(path) or not work.samples[i]:
             continue
         if same in seen and _overlap(work.samples[seen[same]], work.samples[i]) >= 0.5:
             work.join(seen[same], i)
@@ -201,13 +208,16 @@ def _overlap(a: Sequence[Session], b: Sequence[Session]) -> float:
 def _by_resume(work: _Work) -> None:
     """A log that begins after its first step goes on where an earlier session of the same home ended."""
     for i, sample in enumerate(work.samples):
-        if not sample or sample[0].first <= 1 + sample[0].span:
+        if not sample or work.units[i].copy or sample[0].first <= 1 + sample[0].span:
             continue
         trainers = work.trainers()
         fit = {
             work.root(k): (work.samples[k][-1].ends or 0.0, work.samples[k][-1].last)
             for k, other in enumerate(work.samples)
-            if other and work.root(k) != work.root(i) and _goes_on(work.units[k], other, work.units[i], sample)
+            if other
+            and not work.units[k].copy
+            and work.root(k) != work.root(i)
+            and _goes_on(work.units[k], other, work.units[i], sample)
         }
         fit = {root: when for root, when in fit.items() if not work.apart(trainers[root], trainers[work.root(i)])}
         if len(fit) == 1 or (fit and all(ends for ends, _ in fit.values())):

@@ -5,6 +5,7 @@ What counts as a metric line is decided in `keyvalue_lines`; this module joins t
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from parsers import clocks, fields
@@ -21,6 +22,7 @@ from parsers.vllm import EngineLines
 from timeledger.run import Run
 
 _WORST: Final = 99
+_DIGITS: Final = re.compile(r"\d+")
 #: A source of so few lines may be a run although it names no step.
 _SHORT: Final = 12
 _GUESSED: Final = "no step number in the log: rows are counted"
@@ -50,6 +52,7 @@ class _KeyValueReader(LineReader):
         self._before: set[str] = set()
         self._counted = False
         self._bar_total: int | None = None
+        self._heads: set[str] = set()
         self._evaluated: tuple[int | None, str] | None = None
         self._epochs = Epochs()
 
@@ -62,7 +65,7 @@ class _KeyValueReader(LineReader):
             self._take_row(cells, piece.no)
             return
         line = read_line(piece.text, self._look)
-        if line is None:
+        if line is None or (line.kind == "other" and not self._open):
             self._prose(piece.text, piece.no)
             return
         if line.at is not None and not stamp_has_zone(piece.text):
@@ -78,6 +81,9 @@ class _KeyValueReader(LineReader):
             self._head(line, no)
         elif line.kind == "row":
             self._row(line, no)
+        elif line.kind == "other":
+            if self._mark is not None and self._rows.last == self._mark:
+                self._write(self._mark, line, no)
         else:
             self._metrics(line, no)
 
@@ -150,8 +156,11 @@ class _KeyValueReader(LineReader):
         if mark is None or mark.rank > min(self._family, self._mark_rank):
             return
         last = self._rows.last
-        near = last is None or mark.step == last or (self._rows.gap or 1) == mark.step - last or line.bar is not None
-        if near and (line.pure or last is not None or line.bar is not None):
+        style = _DIGITS.sub("#", line.text.strip())
+        near = last is None or mark.step == last or line.bar is not None or mark.step - last == (self._rows.gap or 1)
+        trusted = line.pure and last is not None and mark.step > last and (self._rows.gap is None or style in self._heads)
+        if (near and (line.pure or last is not None or line.bar is not None)) or trusted:
+            self._heads.add(style)
             self._mark, self._mark_rank, self._open = mark.step, mark.rank, line.bar is None
             if mark.total is not None and line.bar is None:
                 self._rows.total = max(mark.total, self._rows.total or 0)
@@ -238,8 +247,8 @@ class _KeyValueReader(LineReader):
 
     @property
     def alike(self) -> bool:
-        """True when the steps look like rows of one log."""
-        return self._rows.alike()
+        """True when the steps have numbers of their own and look like rows of one log."""
+        return not self._counted and self._rows.alike()
 
     # --- the end -------------------------------------------------------------------------------------------------
 

@@ -56,6 +56,7 @@ _SAMPLE: Final = re.compile(
 _WORTH: Final = re.compile(r"\d")
 _HEAD_ONLY: Final = re.compile(r"^\W*(?:\w+\W+){0,3}$")
 _WEAK: Final = frozenset({"ratio", "acc", "epoch", "sequences", "prompts", "prompt_len"})
+_WEAK_KEYS: Final = frozenset({"length", "max length", "min length", "score", "average", "entropy"})
 #: Keys without a column that only a training loop prints.
 _TELLING: Final = frozenset({"return", "returns", "tok/seconds", "tok_per_seconds", "throughput"})
 _BAR_NOISE: Final = re.compile(
@@ -65,12 +66,15 @@ _BAR_NOISE: Final = re.compile(
 )
 _TAKEN: Final = re.compile(r"\btime (?:taken|spent)\b|\btook\b", re.IGNORECASE)
 
-Kind = Literal["row", "metrics", "mark", "eval", "noise"]
+Kind = Literal["row", "metrics", "mark", "eval", "other", "noise"]
 
 
 @dataclass(slots=True)
 class Line:
-    """A line that says something. row: metrics of a marked step. metrics: metrics without a step. mark: a step's head."""
+    """A line that says something. row: metrics of a marked step. metrics: metrics without a step. mark: a step's head.
+
+    other: values under names that mean nothing here.
+    """
 
     kind: Kind
     values: Sorted = field(default_factory=Sorted)
@@ -85,6 +89,11 @@ class Line:
     text: str = ""
 
 
+def is_prose(text: str) -> bool:
+    """Many words and hardly a separator: told at the cost of counting characters."""
+    return text.count(" ") > 16 and text.count("=") + text.count(":") + text.count("|") < 2 and "  " not in text.strip()
+
+
 def strip_prefix(text: str) -> tuple[str, str, str | None]:
     """(prefix, rest, time of day): what loggers put before a message, as often as they do."""
     at, clock = 0, None
@@ -96,7 +105,7 @@ def strip_prefix(text: str) -> tuple[str, str, str | None]:
 
 def read_line(piece: str, look: Resolver) -> Line | None:
     """What a piece of text says, None when it is nothing for a run."""
-    if len(piece) > _LONGEST or _WORTH.search(piece) is None:
+    if len(piece) > _LONGEST or _WORTH.search(piece) is None or is_prose(piece):
         return None
     prefix, text, clock = strip_prefix(strip_actor(piece).text)
     if not text.strip() or _NOISE.search(text):
@@ -125,7 +134,8 @@ def _read(text: str, look: Resolver) -> Line | None:
         found.mark = Mark(values.step, values.total, values.step_rank)
     line = Line("noise", values, found.mark, bar, found.sub)
     line.known = values.known
-    line.strong = sum(column not in _WEAK for column in values.columns) + len(values.phases) + _sure_clocks(found)
+    line.strong = sum(not _is_weak(column, values.keys.get(column, "")) for column in values.columns)
+    line.strong += len(values.phases) + _sure_clocks(found)
     telling = sum(spell(key) in _TELLING for key in values.extra)
     line.pure = found.words == 0
     if bar is not None and line.known:
@@ -178,7 +188,12 @@ def _kind_of(line: Line, found: Scan, share: float, telling: int) -> Kind:
         and (found.words == 0 or line.known >= 3 or found.has_dict or line.values.phases)
     ):
         return "metrics"
-    return "noise"
+    return "other" if mark is None and found.pairs and found.words == 0 and not found.sub else "noise"
+
+
+def _is_weak(column: str, key: str) -> bool:
+    """A name that worked answers use too: `length = 12, ratio = 0.5`, `r = 5, h = 10`."""
+    return column in _WEAK or len(key) == 1 or key.lower() in _WEAK_KEYS
 
 
 def _sure_clocks(found: Scan) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from parsers.base import Format
-from parsers.discover import Sniffed, as_roots, merged, names_of, nothing_found, recognise, units_of
+from parsers.discover import Sniffed, as_roots, is_copy, merged, names_of, nothing_found, recognise, units_of
 from parsers.follow import Follower
 from parsers.group import Cluster, Grouper, Unit
 from parsers.homes import home_of, nested
@@ -163,7 +163,8 @@ class Live:
         """The file's units; the same objects as long as the file did not change."""
         known = self._units.get(path)
         if known is None or known[0] is not follower.runs:
-            known = (follower.runs, units_of(path, follower.format, follower.runs, self.roots))
+            copy = is_copy(path, self._followers)
+            known = (follower.runs, units_of(path, follower.format, follower.runs, self.roots, copy))
             self._units[path] = known
         return known[1]
 

@@ -49,6 +49,9 @@ def merge(runs: Iterable[Run], *, name: str | None = None) -> Run:
         for each, by in zip(sources, stitched.shifts, strict=True)
         if by
     ]
+    timed = progress.height > 0 or any(
+        steps[name].null_count() < steps.height for name in ("at", "step_s", "elapsed_s")
+    )
     return Run(
         info=_info(sources, stitched, {**columns_from, **phases_from, **progress_from}, name),
         steps=steps,
@@ -57,7 +60,7 @@ def merge(runs: Iterable[Run], *, name: str | None = None) -> Run:
         events=combine.events(sources),
         progress=progress,
         extra=blend_extra(sources),
-        notes=fold_notes(logs, [*zone_notes, *shifted, *engine_notes, *conflicts]),
+        notes=fold_notes(logs, [*zone_notes, *shifted, *engine_notes, *conflicts], timed=timed),
     )
 
 
@@ -81,7 +84,8 @@ def _source(log: int, run: Run, stitched: Stitched) -> Source:
         extra=stitched.place(log, run.extra),
     )
     rank = _RANK.get(run.info.format, 50)
-    return Source(run=placed, rank=rank, clock_rank=_CLOCK_RANK.get(run.info.format, 10 + rank))
+    clock_rank = _CLOCK_RANK.get(run.info.format, 10 + rank)
+    return Source(run=placed, rank=rank, clock_rank=clock_rank, prints=rank >= _RANK["trl"])
 
 
 def _info(sources: Sequence[Source], stitched: Stitched, columns_from: dict[str, str], name: str | None) -> RunInfo:

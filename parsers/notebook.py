@@ -105,7 +105,7 @@ class NotebookReader:
         from parsers.source import read_whole  # noqa: PLC0415  the table of formats holds this module
 
         feeder = read_whole(Origin(self.origin.name, self.origin.folders), None, printed.encode())
-        for run in feeder.runs() if feeder.format is not None else ():
+        for run in feeder.runs():
             if run.steps.height >= _FEWEST_STEPS:
                 build = RunBuilder(self.origin, "notebook")
                 from_config(build, settings, "notebook source")

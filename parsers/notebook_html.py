@@ -70,7 +70,7 @@ class _Table(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._text is not None:
             self._text.append(data)
-        elif self._cells is None and "[" in data:
+        elif self._cells is None:
             self.outside.append(data)
 
 
@@ -82,9 +82,8 @@ def read(html: str) -> Shown:
     table.feed(html)
     table.close()
     shown = Shown(header=table.header, rows=table.rows)
-    lines = [match for text in table.outside for match in _PROGRESS.finditer(text)]
-    if lines:  # the training's own line comes first, an evaluation's may follow
-        line = lines[0]
+    # The training's own line comes first, an evaluation's may follow.
+    if line := _PROGRESS.search("".join(table.outside)):
         shown.step, shown.total = int(line["n"]), int(line["total"])
         shown.elapsed_s = units.seconds(line["elapsed"])
         shown.remaining_s = units.seconds(line["left"] or "")

@@ -14,10 +14,10 @@ from parsers.text import Bar, Piece, YearlessClock, bars, stamp, stamp_has_zone,
 from parsers.vllm import EngineLines, yearless
 from timeledger import units
 
-_STEP: Final = re.compile(r"Global step (\d+)(?: \[\w+\])?: \{")
+_STEP: Final = re.compile(r"Global step (\d{1,12})(?: \[\w+\])?: \{")
 _PAIR: Final = re.compile(r"['\"]([^'\"]{1,120})['\"]: ((?:[\w.]+\([^()]*\)|\[[^\]]*\]|[^,}\[])+)")
 _MADE: Final = re.compile(r"Experience making completed in ((?:\d+ days?, )?[\d:.]+)")
-_EVALUATED: Final = re.compile(r"Evaluation completed in ((?:\d+ days?, )?[\d:.]+)(?:, global_step (\d+))?(.*)")
+_EVALUATED: Final = re.compile(r"Evaluation completed in ((?:\d+ days?, )?[\d:.]+)(?:, global_step (\d{1,12}))?(.*)")
 _EPISODE: Final = re.compile(r"Episode \[(\d+)/(\d+)\]$")
 _EPOCH: Final = re.compile(r"Train epoch \[(\d+)/(\d+)\]$")
 _POSTFIX: Final = re.compile(r"([\w/]+)=([^,\s\]]+)")

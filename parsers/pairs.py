@@ -32,7 +32,7 @@ _START: Final = re.compile(
 )
 _DELIMITER: Final = re.compile(r"[|,;{}\[\]()]| - |\s{2,}|\band\b|—|–|•|>>+|→|->")
 _WORD: Final = re.compile(r"[A-Za-z一-鿿][\w'一-鿿]*")
-_ENDS: Final = re.compile(r"\s*(?:[=:]|\bis\b|：)\s*$")
+_TAG: Final = re.compile(r"\s*[\[(<【][\w .:/\-]{1,30}[\])>】]")
 #: A word before a key that makes it another thing: `val loss=0.3` is not the training loss.
 _QUALIFIERS: Final = frozenset({
     "val", "eval", "validation", "test", "best", "ema", "old", "target", "prev", "previous", "last", "max",
@@ -119,7 +119,7 @@ def _take_dicts(text: str, out: Scan) -> str:
 
 def _take_pairs(text: str, out: Scan) -> None:
     """Walk over the values of the text; what stands before each is its key, or prose."""
-    at, head = 0, ""
+    at, head, end_of_text = 0, "", len(text.rstrip())
     for start in _START.finditer(text):
         if start.start() < at:
             continue
@@ -127,56 +127,47 @@ def _take_pairs(text: str, out: Scan) -> None:
         if found is None:
             continue
         value, end = found
-        if value.items and text[start.start()] == "[" and not _ENDS.search(text[at : start.start()]):
+        before = text[at : start.start()]
+        if value.items and text[start.start()] == "[" and not _separator(before)[1]:
             continue  # `[0.1, 0.2]` without a key in front
-        head = _one(text[at : start.start()], value, end >= len(text.rstrip()), head, out)
+        head = _one(before, value, end >= end_of_text, head, out)
         at = end
-    out.words += len(_WORD.findall(_drop_tag(text[at:])))
+    out.words += _count(_drop_tag(text[at:]))
+
+
+def _count(text: str) -> int:
+    return len(_WORD.findall(text)) if text else 0
 
 
 def _drop_tag(text: str) -> str:
     """`[grpo] ` and the like in front say which program speaks."""
-    return re.sub(r"^\s*[\[(<【][\w .:/\-]{1,30}[\])>】]", " ", text)
+    tag = _TAG.match(text)
+    return f" {text[tag.end() :]}" if tag else text
+
+
+def _separator(before: str) -> tuple[str, str]:
+    """The text before a value without its separator, and the separator ("" when the value follows after a blank)."""
+    body = before.rstrip()
+    if body.endswith(("=", ":")):
+        return body[:-1].rstrip(), body[-1]
+    return (body[:-3], "is") if body.endswith(" is") else (body, "")
 
 
 def _one(before: str, value: Value, last: bool, head: str, out: Scan) -> str:
     """Sort out one value by the text before it; gives back the head (`Rewards:` of `Rewards: mean=0.5, std=0.1`)."""
-    before = _drop_tag(before)
-    strong = _ENDS.search(before)
-    body = before[: strong.start()] if strong else before
-    parts = _DELIMITER.split(body)
-    segment = parts[-1].strip(" .*`'\"#")
-    if "|" in body:
-        head = ""
-    if (
-        len(parts) > 1 and parts[-2].rstrip().endswith(":") and len(parts[-2].split()) <= _KEY_WORDS
-    ):  # `Rewards:  mean=0.5`
-        head = parts[-2].strip(" :-*")
-        out.key_words += len(head.split())
-        parts = [*parts[:-2], parts[-1]]
-    out.words += sum(len(_WORD.findall(part)) for part in parts[:-1])
-    if ":" in segment and strong:
-        above, segment = segment.rsplit(":", 1)
-        segment = segment.strip()
-        head = above.strip() if len(above.split()) <= _KEY_WORDS else ""
-        out.key_words += len(above.split())
-    elif ":" in segment:
-        above, segment = segment.rsplit(":", 1)
-        out.words += len(_WORD.findall(above))
-        segment = segment.strip()
+    body, sep = _separator(_drop_tag(before))
+    head, segment = _head(body, sep, head, out)
     if not segment:
         out.bare.append((value, last))
         return head
     words = segment.split()
-    if strong and "=" in strong.group() and len(words) > 1:
+    if sep == "=" and len(words) > 1:
         words, dropped = _last_key(words, value.unit)
         out.words += dropped
         segment = " ".join(words)
-    if len(words) > (_KEY_WORDS if strong else 3) or len(segment) > _KEY_LENGTH:
-        out.words += len(_WORD.findall(segment))
-        return head
-    if not strong and len(words) > 1 and resolve(segment, value.unit).kind == "extra":
-        out.words += len(_WORD.findall(segment))
+    too_long = len(words) > (_KEY_WORDS if sep else 3) or len(segment) > _KEY_LENGTH
+    if too_long or (not sep and len(words) > 1 and resolve(segment, value.unit).kind == "extra"):
+        out.words += _count(segment)
         return head
     out.key_words += len(words)
     key = _under(head, segment, value.unit)
@@ -184,6 +175,26 @@ def _one(before: str, value: Value, last: bool, head: str, out: Scan) -> str:
     if head and "tim" in head.lower():
         out.parents[key] = f"{head} total" if key != f"{head} total" else ""
     return head
+
+
+def _head(body: str, sep: str, head: str, out: Scan) -> tuple[str, str]:
+    """The head that holds for the value, and the last part of the text before it: the key, if it is one."""
+    parts = _DELIMITER.split(body)
+    segment = parts.pop().strip(" .*`'\"#")
+    if "|" in body:
+        head = ""
+    if parts and parts[-1].rstrip().endswith(":") and len(parts[-1].split()) <= _KEY_WORDS:  # `Rewards:  mean=0.5`
+        head = parts.pop().strip(" :-*")
+        out.key_words += len(head.split())
+    out.words += sum(_count(part) for part in parts)
+    if ":" in segment:
+        above, segment = segment.rsplit(":", 1)
+        if sep:
+            head = above.strip() if len(above.split()) <= _KEY_WORDS else ""
+            out.key_words += len(above.split())
+        else:
+            out.words += _count(above)
+    return head, segment.strip()
 
 
 def _last_key(words: list[str], unit: str) -> tuple[list[str], int]:

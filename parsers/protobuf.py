@@ -33,6 +33,17 @@ def varint(data: bytes, at: int, end: int) -> tuple[int, int]:
     raise Malformed("a number is cut short")
 
 
+def varint_bytes(value: int) -> bytes:
+    """How an int64 is written."""
+    value &= (1 << 64) - 1
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
 def signed(value: int) -> int:
     """An int64 field's value: negative numbers are written as their 64-bit complement."""
     return value - (1 << 64) if value >= 1 << 63 else value

@@ -126,7 +126,7 @@ class Feeder:
             data = self._after_taken(data)
         cut = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
         if cut:
-            self._lines = True
+            self._lines = self._lines or not data[:cut].isspace()
             self._reader.feed(bytes(self._tail) + data[:cut] if self._tail else data[:cut])
             self._tail.clear()
         self._tail += data[cut:]
@@ -186,9 +186,11 @@ class Feeder:
     def first_line(self) -> str:
         """The source's first line, shortened, for an error text."""
         start = self._first
-        if b"\0" in start or not start.strip():
-            return f"{start[:8].hex(' ')} (binary)" if start else "(nothing)"
-        line = start.decode("utf-8", errors="replace").strip().splitlines()[0]
+        line = next(iter(start.decode("utf-8", errors="replace").strip().splitlines()), "")
+        if b"\0" in start or not line.isprintable():
+            return f"{start[:8].hex(' ')} (binary)"
+        if not line:
+            return "(nothing)"
         return f'"{line[:100]}{"…" if len(line) > 100 else ""}"'
 
 

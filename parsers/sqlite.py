@@ -79,7 +79,7 @@ def opened(data: bytes) -> Iterator[sqlite3.Connection]:
         connection.set_progress_handler(lambda: int(next(ticks, None) is None), _TICK)
         connection.set_authorizer(lambda action, *_: 0 if action in _ALLOWED else 1)
         yield connection
-    except (sqlite3.Error, OverflowError, MemoryError) as error:
+    except (sqlite3.Error, UnicodeDecodeError, OverflowError, MemoryError) as error:
         raise Unusable(str(error) or type(error).__name__) from error
     finally:
         connection.close()

@@ -125,17 +125,28 @@ def _moved(one: Session, shift: int) -> Session:
 
 
 def _is_composite(piece: Piece, pieces: Sequence[Piece]) -> bool:
-    """True for a log without stamps that spans two sessions which other logs keep apart."""
+    """True for the one session of a log without stamps that holds two sessions which other logs keep apart."""
     one = piece.session
-    if one.times:
-        return False
     others = [other for other in pieces if other.log != piece.log]
+    if one.times or len(pieces) - len(others) > 1:
+        return False
     for x in others:
         for y in others:
             apart = x.session.first < y.session.first and _follow(x, y)
-            if apart and one.first < y.session.first <= one.last and one.first <= x.session.last:
+            if (
+                apart
+                and one.first < y.session.first <= one.last
+                and one.first <= x.session.last
+                and _holds(one, y.session)
+            ):
                 return True
     return False
+
+
+def _holds(one: Session, later: Session) -> bool:
+    """True when the steps both have are the later session's own, not those it ran again."""
+    clock = same_clock([one], [later], 0)
+    return compare([one], [later]).share >= 0.8 if clock is None else clock
 
 
 def _follow(x: Piece, y: Piece) -> bool:
@@ -154,9 +165,9 @@ def _one_session(x: Piece, y: Piece) -> bool:
         return False
     near = abs(a.first - b.first) <= max(a.span, b.span)
     found = compare([a], [b])
-    clock = same_clock([a], [b], 0)
-    if not found.same and not found.other:
+    if not found.same and (not found.other or a.span != b.span):  # a mean over ten steps is not the tenth step's value
         return near
+    clock = same_clock([a], [b], 0)
     if found.share < 0.8 or (clock is False and not near):
         return False
     inside = b.last <= a.last if b.first > a.first else a.last <= b.last

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 from parsers import trl_keys
@@ -14,7 +15,7 @@ class Gathered:
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
-        self.ranks: dict[str, int] = {}
+        self._holders: dict[str, tuple[Meaning, float]] = {}
         self.extra: dict[str, float] = {}
         self.phases: list[tuple[Meaning, float]] = []
         self.evaluation: list[tuple[Meaning, float]] = []
@@ -24,14 +25,23 @@ class Gathered:
         self.framework: str | None = None
 
     def column(self, what: Meaning, value: float) -> None:
-        """Keep the value under its column when no better name holds it; the other goes to the extra metrics."""
-        held = self.ranks.get(what.target)
-        if math.isnan(value) or (held is not None and held <= what.rank):
-            if not math.isnan(value):
-                self.extra[what.name] = value
+        """Keep the value under its column when no better name holds it; the loser goes to the extra metrics."""
+        if math.isnan(value):
             return
-        self.ranks[what.target] = what.rank
+        held = self._holders.get(what.target)
+        if held is not None and held[0].rank <= what.rank:
+            self.extra[what.name] = value
+            return
+        if held is not None:
+            self.extra[held[0].name] = held[1]
+        self._holders[what.target] = (what, value)
         self.values[what.target] = value * what.scale + what.offset
+
+
+@lru_cache(maxsize=4096)
+def _is_accuracy(tag: str) -> bool:
+    """True for a reward function that is the share of right answers by its name."""
+    return "acc" in trl_keys.take({trl_keys.normal(tag): 0.5}).columns
 
 
 def gather(tags: dict[str, tuple[float, float | None]]) -> Gathered:
@@ -60,10 +70,12 @@ def gather(tags: dict[str, tuple[float, float | None]]) -> Gathered:
         elif role == "end":
             got.ends = True
             continue
+        else:  # on another axis
+            continue
         got.wall = wall if got.wall is None else got.wall
         got.framework = got.framework or what.framework
-    taken = trl_keys.take({trl_keys.normal(tag): value for tag, value in unknown.items()})
-    if "acc" in taken.columns:
-        got.values.setdefault("acc", taken.columns["acc"])
+    for tag, value in unknown.items():
+        if "acc" not in got.values and _is_accuracy(tag) and 0 <= value <= 1:
+            got.values["acc"] = value
     got.extra.update(unknown)
     return got

@@ -280,14 +280,13 @@ OPEN_INSTRUCT: Final[Table] = {
     "loss/total_avg": Col("loss"),
 }
 
-#: The PPO-style set of older TRL (PPO, RLOO before 0.23) and open-instruct.
-OLD_PPO: Final[Table] = {
-    "objective/rlhf_reward": Col("reward"),
-    "objective/kl": Col("kl"),
-    "policy/clipfrac_avg": Col("clipfrac"),
-    "policy/entropy_avg": Col("entropy"),
-    "loss/policy_avg": Col("loss"),
-    "val/ratio": Col("ratio"),
-    "lr": Col("lr"),
-    "epoch": Col("epoch"),
-}
+#: Names that are not what their words say: padded widths, the step before, rates under a timer's prefix, running means,
+#: lengths of finished answers only. They are kept as extra metrics.
+NOT_WHAT_IT_SEEMS: Final = frozenset(
+    {
+        "policy/response_length", "time/step_total", "timing/train/valid_tokens_per_sec_per_gpu",
+        "train_tokens_per_second", "num_input_tokens_seen", "completions/mean_terminated_length",
+        "completions/max_terminated_length", "completions/min_terminated_length", "wait_time_ratio",
+        "perf/wait_time_ratio", "mismatch_kl/all/mean",
+    }
+)  # fmt: skip

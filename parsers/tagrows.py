@@ -119,8 +119,11 @@ class TagRows:
         got = gather(tags)
         build = self.build
         build.framework = build.framework or got.framework
-        if build.framework == "slime" and all(tag.startswith("train/") for tag in tags):
+        if build.framework == "slime" and (apart := [tag for tag in tags if tag.startswith("train/")]):
             build.note("info", "slime counts train/* in optimizer steps, not rollouts: left out")
+            tags = {tag: held for tag, held in tags.items() if tag not in apart}
+            got = gather(tags)
+        if not tags:
             return
         if build.framework == "verl" and got.framework == "verl":
             self._verl(step, {tag: value for tag, (value, _) in tags.items()}, got.wall)

@@ -70,9 +70,9 @@ _TELLING_TRL: Final = re.compile(
     r"(?:train/)?(?:completions?[/_]|rewards/|frac_reward_zero_std|step_time|profiling/)|train/(?:eps$|objective/)"
 )
 _LAST_RESORT: Final = 10
-#: Not what their words say: running means and totals of the whole run, lengths of finished answers only.
-_EXTRA_ONLY: Final = {"train_tokens_per_second", "num_input_tokens_seen", "completions/mean_terminated_length",
-                      "completions/max_terminated_length", "completions/min_terminated_length"}  # fmt: skip
+#: First parts of a name that only group metrics.
+_GROUPS: Final = {"train", "training", "rollout", "rollouts", "metrics", "charts", "stats", "env", "episode", "global"}
+
 
 
 @lru_cache(maxsize=8192)
@@ -90,7 +90,7 @@ def meaning(tag: str) -> Meaning:
         return Meaning("beside", "epoch" if name.endswith("epoch") else "", name)
     if name in _EVAL_SECONDS:
         return Meaning("eval_s", name=name)
-    if bare in _EXTRA_ONLY:
+    if bare in tag_tables.NOT_WHAT_IT_SEEMS or name in tag_tables.NOT_WHAT_IT_SEEMS:
         return Meaning("unknown", name=name)
     return _tabled(name, bare) or _rest(name)
 
@@ -130,6 +130,9 @@ def _rest(name: str) -> Meaning:
     if _OFF.match(name):
         return Meaning("off", name=name)
     found = fields.resolve(name)
+    head, _, tail = name.partition("/")
+    if found.kind == "extra" and tail and head in _GROUPS:
+        found = fields.resolve(tail)
     if found.kind == "column" and not found.inverse:
         scale, offset = (-found.scale, 1.0) if found.complement else (found.scale, 0.0)
         return Meaning("column", found.name, name, scale, offset, rank=_LAST_RESORT + found.rank)

@@ -28,6 +28,8 @@ _FLOAT: Final = struct.Struct("<f")
 _USUAL: Final = 4096
 _LARGEST: Final = 256 * 1024 * 1024
 _MAX_SHAPES: Final = 20_000
+#: An event with a time and a float is at least this long.
+_SHORTEST: Final = 20
 _TEXTS: Final = {"args/text_summary": "args", "model_config/text_summary": "model_config"}
 
 
@@ -67,12 +69,13 @@ class EventReader:
             if size > _USUAL and (size > _LARGEST or masked(data[at : at + 8]) != crc):
                 self._damaged(self._read + at)
                 return
-            if at + 16 + size > end:
+            stop = at + 12 + size
+            if stop + 4 > end:
                 break
-            if not size or not self._record(data, at + 12, at + 12 + size, crc):
+            if not self._usual(data, at + 12, stop) and not self._record(data, at + 12, stop, crc):
                 self._damaged(self._read + at)
                 return
-            at += 16 + size
+            at = stop + 4
         self._rest = data[at:]
         self._read += at
 
@@ -80,32 +83,41 @@ class EventReader:
         self._stopped, self._rest = True, b""
         self.build.note("skipped", f"the event file is damaged at byte {place}: what follows was not read")
 
+    def _usual(self, data: bytes, start: int, end: int) -> bool:
+        """Read the usual event (time, step, one float) when its layout was seen before; False for any other.
+
+        What stands between the step and the last four bytes is the layout: it holds the tag and nothing that varies.
+        """
+        if end - start < _SHORTEST or data[start] != 0x09:
+            return False
+        at, step = start + 9, 0
+        if data[at] == 0x10:
+            step, more, at = data[at + 1], data[at + 2], at + 2
+            if step > 0x7F and more <= 0x7F:  # steps below 16,384: two bytes
+                step, at = step & 0x7F | more << 7, at + 1
+            elif step > 0x7F:
+                try:
+                    step, at = protobuf.varint(data, at - 1, end)
+                except Malformed:
+                    return False
+                step = protobuf.signed(step)
+        tag = self._shapes.get(data[at : end - 4])
+        if tag is None:
+            return False
+        self.rows.add(step, tag, _FLOAT.unpack_from(data, end - 4)[0], _DOUBLE.unpack_from(data, start + 1)[0])
+        return True
+
     def _record(self, data: bytes, start: int, end: int, crc: int) -> bool:
-        """Read one event; False when its place or its checksums show that the file is damaged."""
+        """Read one event field by field; False when its place or its checksum shows that the file is damaged."""
         try:
-            self._event(data, start, end)
-        except (Malformed, struct.error, IndexError):
+            self._any_event(data[start:end])
+        except Malformed:
             if masked(data[start - 12 : start - 4]) != crc:
                 return False
             self.build.note("skipped", "an event that cannot be decoded")
         return True
 
-    def _event(self, data: bytes, start: int, end: int) -> None:
-        """The usual event (time, step, one scalar) by its layout; everything else field by field."""
-        if data[start] != 0x09:
-            return self._any_event(data[start:end])
-        wall: float = _DOUBLE.unpack_from(data, start + 1)[0]
-        at, step = start + 9, 0
-        if at < end and data[at] == 0x10:
-            step, at = protobuf.varint(data, at + 1, end)
-        # The tag stands between the step and the last five bytes: one float field. Layouts seen before are known.
-        tag = self._shapes.get(data[at : end - 4])
-        if tag is not None:
-            self.rows.add(protobuf.signed(step), tag, _FLOAT.unpack_from(data, end - 4)[0], wall)
-            return None
-        return self._any_event(data[start:end], at - start)
-
-    def _any_event(self, event: bytes, summary_at: int = 0) -> None:
+    def _any_event(self, event: bytes) -> None:
         wall, step = math.nan, 0
         summaries: list[bytes] = []
         for number, _, raw in protobuf.fields(event):
@@ -124,17 +136,15 @@ class EventReader:
             tag, scalar = self._value(value, step)
             if scalar is not None:
                 self.rows.add(step, tag, scalar, wall)
-                if (
-                    len(values) == 1
-                    and value.endswith(b"\x15" + _FLOAT.pack(scalar))
-                    and event.endswith(value)
-                    and summary_at
-                ):
-                    self._remember(event[summary_at:-4], tag)
+                if len(values) == 1:
+                    self._remember(event, step, value, tag, scalar)
 
-    def _remember(self, layout: bytes, tag: str) -> None:
-        if len(self._shapes) < _MAX_SHAPES:
-            self._shapes[layout] = tag
+    def _remember(self, event: bytes, step: int, value: bytes, tag: str, scalar: float) -> None:
+        """Keep the layout of an event that is a time, a step and one float, and ends with that float."""
+        place = b"\x10" + protobuf.varint_bytes(step) if step else b""
+        usual = event[:1] == b"\x09" and event[9 : 9 + len(place)] == place and event.endswith(value)
+        if usual and value.endswith(b"\x15" + _FLOAT.pack(scalar)) and len(self._shapes) < _MAX_SHAPES:
+            self._shapes[event[9 + len(place) : -4]] = tag
 
     def _value(self, value: bytes, step: int) -> tuple[str, float | None]:
         """One Summary.Value: its tag and number. Texts of the trainer's arguments become settings on the way."""

@@ -57,6 +57,7 @@ class _Document:
         self._writer = RowWriter(build)
         self._seen: list[int] = []
         self._timed = False
+        self._every = 0
 
     def take(self, data: bytes) -> None:
         try:
@@ -65,6 +66,7 @@ class _Document:
             document = _salvaged(data)
             self._build.note("repaired", f"the JSON is not complete ({type(error).__name__}): read as far as it goes")
         rows = document.get("log_history") if isinstance(document, dict) else document
+        self._every = _count(document.get("logging_steps")) if isinstance(document, dict) else 0
         history = rows if isinstance(rows, list) else []
         for index, row in enumerate(history):
             if isinstance(row, dict):
@@ -98,7 +100,8 @@ class _Document:
             self._seen.clear()
         elif not self._seen and step > 1 and "num_tokens" in metrics.numbers:
             self._writer.begin(0)
-        spans = dict(gaps(step, self._seen))
+        spans = {} if self._seen or not self._every or step % self._every else {step: self._every}
+        spans |= gaps(step, self._seen)
         self._writer.train(Record("train", metrics, 0), step, spans.pop(step, None))
         for other, span in spans.items():
             self._build.row(other, {"span": span})

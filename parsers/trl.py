@@ -14,6 +14,7 @@ from parsers.base import NO, Confidence, Format, Head, Sure
 from parsers.text import bars
 from parsers.trl_bars import TrainingBar, Turn
 from parsers.trl_dict import Metrics
+from parsers.trl_join import Joiner
 from parsers.trl_reader import COPY, TrlReader
 
 #: Words of a start-up that belong to an HF trainer.
@@ -24,23 +25,24 @@ _BANNERS: Final = re.compile(
 
 
 def recognises(head: Head) -> Confidence:
-    """A trainer's metric dict is certain; a banner with a bare bar is likely; a bare bar alone is a last resort."""
-    bar, banner = "", ""
+    """A trainer's metric dict is certain; a banner with a bare bar is likely; one of the two is a last resort."""
+    bar, banner, joiner = "", "", Joiner()
     for line in head.lines:
         if line.lstrip().startswith('{"'):
             continue  # a JSON line: other formats read those
-        if "{'" in line and COPY not in line:
-            begin = trl_dict.begins(line)
-            found = trl_dict.read(line, begin)[0] if begin is not None else None
+        if (joiner.waits or "{'" in line) and COPY not in line:
+            text = joiner.take(line)
+            begin = trl_dict.begins(text)
+            found = trl_dict.read(text, begin)[0] if begin is not None else None
             if found is not None and _is_trainers(found):
-                return Confidence(Sure.CERTAIN, line[found.start : found.start + 100])
+                return Confidence(Sure.CERTAIN, text[found.start : found.start + 100])
         if not bar and "%|" in line:
             bar = next((line[:100] for state in bars(line) if TrainingBar().see(state) is not Turn.OTHER), "")
         if not banner and _BANNERS.search(line):
             banner = line[:100]
     if bar and banner:
         return Confidence(Sure.LIKELY, banner.strip())
-    return Confidence(Sure.MAYBE, bar.strip()) if bar else NO
+    return Confidence(Sure.MAYBE, (bar or banner).strip()) if bar or banner else NO
 
 
 def _is_trainers(found: Metrics) -> bool:

@@ -15,6 +15,8 @@ _TRAINING: Final = re.compile(
 )
 #: Time stamps and level words that loggers and container runtimes put before a line.
 _PREFIX: Final = re.compile(r"^[\[\]()\d:.,TZ+\-/ ]*(?:\b(?:INFO|stderr|stdout|[FP])\b[\[\]:\- F]*)?$")
+#: Bracketed marks of launchers: `[node-0]`, `[pod/train-0]`.
+_MARKS: Final = re.compile(r"^(?:\[[^\]]*\]:?\s*)+")
 _UNIT: Final = re.compile(r"^(?:(?:it|steps?|batch(?:es)?)/s|s/(?:it|steps?|batch(?:es)?))?$")
 #: What a process does before it trains: seen again, it is another process.
 _STARTS: Final = re.compile(
@@ -100,7 +102,7 @@ class TrainingBar:
 
     @staticmethod
     def _plain(bar: Bar) -> bool:
-        desc = strip_actor(bar.desc).text.strip() if bar.desc else ""
+        desc = _MARKS.sub("", strip_actor(bar.desc).text).strip() if bar.desc else ""
         if desc and not _TRAINING.match(desc) and not _PREFIX.match(desc):
             return False
         return _UNIT.match(bar.unit.split(",")[0].strip()) is not None

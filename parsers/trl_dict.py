@@ -24,7 +24,8 @@ _PAIR: Final = re.compile(
 _OPEN: Final = re.compile(r"""\{(?=\s*['"])""")
 #: A dict that begins like this is a trainer's, whole or cut by the edge of a terminal.
 _BEGINS: Final = re.compile(
-    r"""\{\s*['"](?:loss|eval_\w+|train_runtime|train_loss|eps|reward|num_tokens|grad_norm|objective/|completion|step_time)"""
+    r"""\{\s*['"](?:loss|eval_\w+|train_runtime|train_loss|eps|rewards?|num_tokens|grad_norm|objective/|completion|step_time|"""
+    r"""epoch|clip_ratio|entropy|frac_reward|learning_rate|kl['"]|global_step)"""
 )
 #: What places a dict in a run, and what makes it a trainer's.
 _PLACES: Final = frozenset(

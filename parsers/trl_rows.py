@@ -44,6 +44,11 @@ def gaps(step: int, seen: list[int]) -> list[tuple[int, int]]:
     return found
 
 
+def _half(epoch: float) -> float:
+    """Half the last printed digit of an epoch: two decimals, or four significant digits."""
+    return 0.005 if round(epoch, 2) == epoch else 5e-4 * epoch
+
+
 class RowWriter:
     """Writes records into a builder; remembers what one row needs from the rows before it."""
 
@@ -55,6 +60,8 @@ class RowWriter:
         self._cap_broken = False
         self.last_step: int | None = None
         self._epoch: float | None = None
+        self._base: tuple[float, int] | None = None
+        self._slope: tuple[float, int] | None = None
 
     def fork(self) -> RowWriter:
         """A copy that writes into a copy of the builder."""
@@ -65,7 +72,28 @@ class RowWriter:
     def begin(self, start: int) -> None:
         """A session begins behind step `start`: a counter that goes on from a checkpoint has no known last value."""
         self._tokens = (0.0, 0.0) if start == 0 else None
-        self.last_step, self._epoch = None, None
+        self.last_step, self._epoch, self._base, self._slope = None, None, None, None
+
+    def missing(self, epoch: float | None, step: int, interval: int) -> int:
+        """How many rows must be missing before this one for its epoch to fit the session's earlier rows.
+
+        A dict may be lost without a trace: cut out of the middle of the log, or overwritten. Within an epoch the last,
+        shorter step makes the epoch run ahead by less than a step; a gap is believed beyond that and the printed digits.
+        """
+        if epoch is None:
+            return 0
+        if self._base is None:
+            self._base = (epoch, step)
+        begin, first = self._base
+        if self._slope is not None:
+            a_step, reach = self._slope
+            rounding = (_half(epoch) + _half(begin)) / a_step * (1 + (step - first) / reach)
+            ahead = (epoch - begin) / a_step - (step - first)
+            if ahead > max(0.75 * interval, 1.3) + rounding:
+                return round(ahead / interval)
+        if step - first >= 4 * interval and epoch > begin:
+            self._slope = ((epoch - begin) / (step - first), step - first)
+        return 0
 
     def train(self, record: Record, step: int, span: int | None, elapsed_s: float | None = None) -> None:
         """One training row."""

@@ -24,6 +24,8 @@ class Session:
         self._per_step: float | None = None  # episodes a step, of the older PPO
         self._previous: Metrics | None = None
         self._epoch: float | None = None
+        self._at: datetime | None = None
+        self._late = False
         self.checkpoint = -1
         if before is not None:
             self.order.hint = before.order.spacing().interval if before.order.count else None
@@ -50,10 +52,13 @@ class Session:
 
     def train(self, metrics: Metrics, line: int, at: datetime | None) -> None:
         """A training dict."""
-        if metrics.start > 3 and self._previous is not None and self._previous.numbers == metrics.numbers:
-            return  # a logger repeats what was printed
-        self._previous = metrics
+        previous, self._previous = self._previous, metrics
+        if previous is not None and _repeats(previous, metrics):
+            return
         own = swift.without_progress(metrics)
+        if at is not None and at == self._at:
+            self._late = True
+        self._at = at
         record = Record("train", own, line, at)
         step = self._own_step(metrics)
         if step is not None:
@@ -139,12 +144,26 @@ class Session:
             if record.kind == "eval":
                 writer.evaluation(record, writer.eval_step(record.metrics.numbers.get("epoch")))
                 continue
+            if self._late or self.order.bursts:
+                record.at = None  # that is when a buffer was emptied, not when the step was done
             if record.metrics.numbers:
+                index += self._gap(writer, record, spacing, index)
                 writer.train(record, spacing.step(index, start), spacing.span(index, start))
             index += 1
         if index:
             self._explain(writer.build, spacing)
         return index
+
+    def _gap(self, writer: RowWriter, record: Record, spacing: Spacing, index: int) -> int:
+        """Rows that are missing before this one, as far as its epoch says so and the bar allows it."""
+        if spacing.interval is None:
+            return 0
+        step = spacing.step(index, self.order.start)
+        rows = writer.missing(record.metrics.numbers.get("epoch"), step, spacing.interval)
+        if rows == 0 or (self.order.has_bar and step + rows * spacing.interval > self.order.last):
+            return 0
+        writer.build.note("guessed", "metric dicts are missing: the steps behind the gap follow the epoch", record.line)
+        return rows
 
     def _explain(self, build: RunBuilder, spacing: Spacing) -> None:
         if spacing.interval is None:
@@ -155,6 +174,18 @@ class Session:
             )
         if self.order.bursts:
             _tell(build, "info", "standard output was buffered: metric dicts came late and are numbered by their order")
+
+
+def _repeats(before: Metrics, now: Metrics) -> bool:
+    """True when a dict stands there twice: a callback or a logger prints it too, or several processes do.
+
+    Two steps may well agree in all numbers (nothing learned, times not logged), so equal numbers alone do not say it.
+    """
+    old, new = before.numbers, now.numbers
+    if before.rounded != now.rounded:  # raw and rounded: the trainer's own print and someone else's
+        shared = [key for key in new if key in old]
+        return len(shared) >= 3 and all(abs(old[key] - new[key]) <= 1e-3 * abs(old[key]) + 1e-9 for key in shared)
+    return old == new and (now.start > 3 or new.get("grad_norm", 0.0) != 0 or "step_time" in new)
 
 
 def _tell(build: RunBuilder, kind: NoteKind, text: str) -> None:

@@ -13,6 +13,7 @@ step, and what has to be found is the logging interval. Evidence, best first:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -270,14 +271,23 @@ class Order:
         if step <= self.start or count == 0:
             return None
         best, least = None, 0
-        rough = (step - self.start) / count
-        for interval in range(max(1, int(rough * 0.5)), int(rough) + 2):
+        for interval in self._near((step - self.start) / count):
             for first_step in (False, True):
                 answer = Spacing(interval, first_step and self.start == 0 and interval > 1, "the pace of bar and dicts")
                 off = sum(abs(answer.count(at, self.start) - rows) for at, rows in ends) * 2 + first_step
                 if best is None or off <= least:
                     best, least = answer, off
         return best if best is not None and least <= 2 * len(ends) + 1 else None
+
+    @staticmethod
+    def _near(pace: float) -> Iterable[int]:
+        """Intervals worth trying at this pace; rare rows are at round steps."""
+        low, high = max(1, int(pace * 0.5)), int(pace) + 1
+        return (
+            range(low, high + 1)
+            if high - low < 200
+            else sorted({nicest(int(pace * part), high) for part in (0.5, 0.8, 0.9, 0.99)})
+        )
 
     def _by_total(self, steps: int | None) -> Spacing | None:
         if not self.ended or not steps or not self.count or steps < self.count:

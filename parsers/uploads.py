@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from parsers.base import Format, Origin
-from parsers.discover import merged, names_of, units_of
+from parsers.discover import is_copy, merged, names_of, units_of
 from parsers.group import Grouper, Unit
 from parsers.source import read_whole
 from timeledger.run import Run
@@ -24,6 +24,6 @@ def read_uploads(
         runs = feeder.runs()
         if not runs:
             unknown.append(name)
-        units += units_of(path, feeder.format, runs, ())
+        units += units_of(path, feeder.format, runs, (), is_copy(path, (PurePath(other) for other, _ in uploads)))
     clusters = Grouper().group(units)
     return tuple(merged(clusters, names_of(clusters))), tuple(unknown)

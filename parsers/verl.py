@@ -1,8 +1,7 @@
-"""verl: the console of the trainer (all generations and forks) and the file logger's JSONL."""
+"""verl: the console of the trainer, all generations and forks."""
 
 from __future__ import annotations
 
-import json
 import re
 from datetime import datetime
 from typing import Final
@@ -12,16 +11,13 @@ from parsers.lines import LineReader
 from parsers.text import Bar, Piece, YearlessClock, bars, stamp, stamp_has_zone, strip_actor
 from parsers.verl_config import ConfigDump, overrides, settle
 from parsers.verl_rows import StepRows
-from parsers.verl_text import block_line, joined, metrics, step_line
+from parsers.verl_text import KNOWN_KEY, block_line, joined, metrics, step_line
 from parsers.vllm import EngineLines
 from timeledger.run import Run
 
-_TOTAL: Final = re.compile(r"Total training steps: (\d+)")
-_LOADER: Final = re.compile(r"Size of train dataloader: (\d+)")
-_RESUMED: Final = re.compile(r"Setting global step to (\d+)")
-_SLASH_KEY: Final = re.compile(
-    r"\b(?:timing_s|timing|critic|actor|response_length|prompt_length|perf|global_seqlen|training|val(?:-core|-aux)?|reward)/"
-)
+_TOTAL: Final = re.compile(r"Total training steps: (\d{1,12})\b")
+_LOADER: Final = re.compile(r"Size of train dataloader: (\d{1,12})\b")
+_RESUMED: Final = re.compile(r"Setting global step to (\d{1,12})\b")
 
 
 class _Open:
@@ -228,61 +224,23 @@ class _VerlReader(LineReader):
             settle(self.build, found, "command line")
 
 
-class _JsonReader(LineReader):
-    """The file logger: one `{"step": N, "data": {...}}` a line. A restart of the trainer begins the file anew."""
-
-    format_name = "verl_jsonl"
-    framework = "verl"
-
-    def __init__(self, origin: Origin) -> None:
-        super().__init__(origin)
-        self._rows = StepRows(self.build)
-
-    def take(self, piece: Piece) -> None:
-        record = _record(piece.text)
-        if record is None:
-            self.build.note("skipped", "not a record of step and data", piece.no)
-            return
-        self._rows.add(record[0], record[1], piece.no)
-
-
-def _record(text: str) -> tuple[int, dict[str, float]] | None:
-    """One record of the file logger: its step and its numbers (null, texts and lists are left out)."""
-    if not text.startswith("{"):
-        return None
-    try:
-        record = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    step, data = (record.get("step"), record.get("data")) if isinstance(record, dict) else (None, None)
-    if not isinstance(step, int) or isinstance(step, bool) or not isinstance(data, dict):
-        return None
-    return step, {
-        key: float(value) for key, value in data.items() if isinstance(value, int | float) and not isinstance(value, bool)
-    }  # fmt: skip
+#: A line of a JSON file may quote a log: it is none.
+_QUOTING: Final = ('{"', '["', '"')
 
 
 def recognises(head: Head) -> Confidence:
     """CERTAIN: a step line with verl's keys, its printed configuration, or its command. LIKELY: single keys."""
     weak = NO
     for line in head.lines:
-        if "step:" in line and (found := step_line(strip_actor(line).text)) is not None and _SLASH_KEY.search(found[1]):
+        if line.lstrip().startswith(_QUOTING):
+            continue
+        if "step:" in line and (found := step_line(strip_actor(line).text)) is not None and KNOWN_KEY.search(found[1]):
             return Confidence(Sure.CERTAIN, line[:100])
         if "'actor_rollout_ref': {" in line or "verl.trainer.main_" in line or " actor_rollout_ref." in line:
             return Confidence(Sure.CERTAIN, line[:100])
         if weak is NO and "timing_s/" in line and block_line(strip_actor(line).text) is not None:
             weak = Confidence(Sure.LIKELY, line[:100])
     return weak
-
-
-def recognises_jsonl(head: Head) -> Confidence:
-    """CERTAIN: the first line is a record of step and data whose keys are verl's."""
-    if not head.lines or '"data"' not in head.lines[0][:200]:
-        return NO
-    record = _record(head.lines[0])
-    if record is not None and any(_SLASH_KEY.match(key) for key in record[1]):
-        return Confidence(Sure.CERTAIN, head.lines[0][:100])
-    return NO
 
 
 VERL: Final = Format(
@@ -294,14 +252,4 @@ VERL: Final = Format(
     reads="step time, every phase, lengths, rewards, tokens, validation and checkpoint times, configuration, engine lines",
     lacks="the engine's own rate, unless its statistics are switched on",
     more="actor_rollout_ref.rollout.disable_log_stats=False, trainer.logger=[console,file]",
-)
-VERL_JSONL: Final = Format(
-    name="verl_jsonl",
-    title="verl file logger (JSONL)",
-    kind="lines",
-    recognises=recognises_jsonl,
-    open=_JsonReader,
-    reads="step time, every phase, lengths, rewards, tokens, validation and checkpoint times",
-    lacks="total steps and configuration: give them with the console, or type them in",
-    more="trainer.logger=[console,file] writes both",
 )

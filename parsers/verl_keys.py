@@ -6,7 +6,8 @@ import math
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from functools import lru_cache
+from typing import Final
 
 from parsers.build import RunBuilder
 
@@ -100,9 +101,16 @@ _NEAR: Final = 1e-3
 
 def is_validation(metrics: Mapping[str, float]) -> bool:
     """True when a step's metrics are those of an evaluation alone: the one before training, or a late extra line."""
-    return bool(metrics) and all(key.startswith(_VALIDATION) for key in metrics)
+    return bool(metrics) and all(map(of_validation, metrics))
 
 
+@lru_cache(maxsize=4096)
+def of_validation(key: str) -> bool:
+    """True for a metric of an evaluation."""
+    return key.startswith(_VALIDATION)
+
+
+@lru_cache(maxsize=4096)
 def timer(key: str) -> str | None:
     """The timer's own name of a key that holds seconds of a phase (`gen`), or None."""
     for prefix in _PREFIXES:
@@ -112,6 +120,7 @@ def timer(key: str) -> str | None:
     return None
 
 
+@lru_cache(maxsize=4096)
 def phase_of(name: str) -> str:
     """The canonical phase of a timer; a fork's own timer goes by the words in its name, else it is `other`."""
     if name in PHASES:
@@ -131,27 +140,54 @@ def apply(
     if is_validation(metrics):
         build.event("evaluation", line=line, at=at, step=step, text=_scores(metrics))
         return
-    times = {name: value for key, value in metrics.items() if (name := timer(key)) is not None}
-    values: dict[str, Any] = {}
-    for key, column in COLUMNS.items():
-        value = metrics.get(key)
-        if value is not None and math.isfinite(value):
-            values.setdefault(column, value)
-        elif value is not None:
-            build.note("warning", f"{key} is {value}", line)
-    _exact(build, metrics, values, line)
-    if "step_s" not in values and times and not any(key.startswith("timing_s/") for key in metrics):
+    times: dict[str, float] = {}
+    extra: dict[str, float] = {}
+    for key, value in metrics.items():
+        if (name := timer(key)) is not None:
+            times[name] = value
+        elif key not in COLUMNS:
+            extra[key] = value
+    values = _columns(build, metrics, extra, line)
+    _check_truncated(build, values, line)
+    _exact(build, metrics, values)
+    if "step_s" not in values and "timing/gen" in metrics:
         values["step_s"] = sum(value for name, value in times.items() if name not in _INSIDE)
         build.note("guessed", "this version logs no step time: the sum of the phases stands for it", line)
-    extra = {key: value for key, value in metrics.items() if key not in COLUMNS and timer(key) is None}
     build.row(step, values, line=line, at=at, extra=extra)
     _phases(build, step, times, values.get("step_s"))
     if (seconds := times.get("testing")) is not None:
         build.event("evaluation", line=line, at=at, step=step, seconds=seconds, text=_scores(metrics))
-    elif any(key.startswith(_VALIDATION) for key in metrics):
+    elif any(map(of_validation, extra)):
         build.event("evaluation", line=line, at=at, step=step, text=_scores(metrics))
     if (seconds := times.get("save_checkpoint")) is not None:
         build.event("checkpoint", line=line, at=at, step=step, seconds=seconds)
+
+
+def _columns(build: RunBuilder, metrics: Mapping[str, float], extra: dict[str, float], line: int) -> dict[str, float]:
+    """The columns of a step. A key that comes second to another one of its column goes to `extra`."""
+    values: dict[str, float] = {}
+    for key, column in COLUMNS.items():
+        found = metrics.get(key)
+        if found is None:
+            continue
+        if not math.isfinite(found):
+            build.note("warning", f"{key} is {found}", line)
+        elif column in values:
+            extra[key] = found
+        else:
+            values[column] = found
+    return values
+
+
+def _check_truncated(build: RunBuilder, values: dict[str, float], line: int) -> None:
+    """Version 0.9 pads to the longest answer of the batch: its clip ratio then counts longest answers, not cut ones."""
+    limit = build.settings.get("max_tokens")
+    longest = values.get("len_max")
+    if limit is None or longest is None or not values.get("truncated"):
+        return
+    if isinstance(limit.value, int) and longest < limit.value:
+        del values["truncated"]
+        build.note("missing", "response_length/clip_ratio is not a truncation here: no answer reached the limit", line)
 
 
 def _phases(build: RunBuilder, step: int, times: Mapping[str, float], step_s: float | None) -> None:
@@ -202,7 +238,7 @@ def _inside(times: Mapping[str, float], step_s: float | None) -> set[str] | None
     return set(rests[0][1]) if best <= 0.03 * step_s and second > 4 * best + 0.05 else None
 
 
-def _exact(build: RunBuilder, metrics: Mapping[str, float], values: dict[str, Any], line: int) -> None:
+def _exact(build: RunBuilder, metrics: Mapping[str, float], values: dict[str, float]) -> None:
     """What follows exactly from the numbers of one step: sequences, and the GPUs behind the rate per GPU."""
     tokens, length = values.get("tokens"), (values.get("len_mean") or 0) + (values.get("prompt_len") or 0)
     if tokens and values.get("prompt_len") is not None and length > 0:
@@ -223,6 +259,6 @@ def _whole(value: float) -> int | None:
 
 def _scores(metrics: Mapping[str, float]) -> str:
     """The scores of an evaluation, the core ones first."""
-    found = [key for key in metrics if key.startswith(_VALIDATION)]
+    found = [key for key in metrics if of_validation(key)]
     found.sort(key=lambda key: not key.startswith(("val-core/", "val/")))
     return ", ".join(f"{key} {metrics[key]:.4g}" for key in found[:4])

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from parsers.build import RunBuilder
-from parsers.verl_keys import apply, is_validation
+from parsers.verl_keys import apply, is_validation, of_validation
 
 #: How many steps back a late partial line may belong to.
 _RECENT: Final = 256
@@ -34,13 +34,13 @@ class StepRows:
             return
         self._sessions(step, metrics, line)
         known = self._seen.setdefault(step, {})
-        fresh = {key: value for key, value in metrics.items() if key not in known}
+        fresh = {key: value for key, value in metrics.items() if key not in known} if known else metrics
         if not fresh:
             self.build.note("info", "a step line stands twice: the repeat is left out", line)
             return
         known.update(fresh)
         apply(self.build, step, fresh, line, at)
-        if "timing_s/testing" in fresh or any(key.startswith("val") for key in fresh):
+        if "timing_s/testing" in fresh or any(map(of_validation, fresh)):
             self._evaluated = step
         if len(self._seen) > _RECENT:
             del self._seen[next(iter(self._seen))]

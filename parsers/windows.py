@@ -67,7 +67,9 @@ class Windows:
             return False
         if self.begins or found.kind != "lines" or self._next >= _KEEP // HEAD_BYTES:
             return True
-        return found.role != "engine" and ((sure is Sure.CERTAIN) or (sure is Sure.LIKELY and self._next >= _ENOUGH))
+        if found.role != "trainer":
+            return False  # a trainer's own lines may come late: behind an engine's start, or when its output was buffered
+        return sure is Sure.CERTAIN or (sure is Sure.LIKELY and self._next >= _ENOUGH)
 
     def judge_full(self, origin: Origin) -> None:
         """Judge the windows that became full, in order: what one block brought and what many brought is the same."""

@@ -29,7 +29,7 @@ HOW_TO_LOG: Final = {
     "verl": 'verl logs timing_s/* to every logger: trainer.logger=["console","file"] or "tensorboard"; '
     "actor_rollout_ref.rollout.disable_log_stats=False adds the engine's lines.",
     "openrlhf": "OpenRLHF logs timing/* from version 0.9.6 on, to W&B or TensorBoard (--use_tensorboard).",
-    "swift": 'ms-swift: set report_to="wandb" or "tensorboard" and logging_steps=1; or add the engine\'s log.',
+    "ms-swift": 'ms-swift: set report_to="wandb" or "tensorboard" and logging_steps=1; or add the engine\'s log.',
     "unsloth": 'Unsloth runs TRL\'s trainer: set report_to="wandb" (offline is enough) or "trackio", and logging_steps=1.',
 }
 HOW_TO_LOG_ANY: Final = (

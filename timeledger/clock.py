@@ -32,6 +32,10 @@ WHY_TOTAL: Final = (
 )
 
 
+#: Step times that add up to more than this many times the wall clock are no step times.
+_MOST_COVERED: Final = 10.0
+
+
 @dataclass(frozen=True, slots=True)
 class _Table:
     """All rows that count, oldest first: one a step span, with bar-only rows at the end."""
@@ -128,8 +132,10 @@ def _event_seconds(run: Run, steps: pl.DataFrame, top: TopPhases) -> pl.Series:
     if events.is_empty() or steps.is_empty():
         return none
     keys = steps.select("segment", "step", "step_s").with_row_index("row")
-    placed = events.select("segment", "step", "seconds").sort("step").join_asof(
-        keys.sort("step"), on="step", by="segment", strategy="forward", check_sortedness=False
+    placed = (
+        events.select("segment", "step", "seconds")
+        .sort("step")
+        .join_asof(keys.sort("step"), on="step", by="segment", strategy="forward", check_sortedness=False)
     )
     placed = placed.filter(pl.col("row").is_not_null())
     middle = keys["step_s"].median()
@@ -299,8 +305,10 @@ def _covered(rows: pl.DataFrame, table: _Table, source: str) -> float | None:
     good = np.isfinite(named) & np.isfinite(wall)
     if good.sum() < 2 or wall[good].sum() <= 0:
         return None
-    share = float(named[good].sum() / wall[good].sum())
-    return None if source == sources.STEP_TIMES and share > 0.9999 else share
+    share = float(named[good].sum()) / float(wall[good].sum())
+    if share > _MOST_COVERED or (source == sources.STEP_TIMES and share > 0.9999):
+        return None
+    return share
 
 
 def _why(sessions: list[Session], courses: list[Course]) -> str | None:

@@ -46,45 +46,69 @@ def make_rows(
     return Rows(segment, step, span, wall_s, work_s, finite(length), tail_s, coarse_s)
 
 
-# --- level ---
+# --- level -----------------------------------------------------------------------------------------------------
 
 
-def level_of(rows: Rows, residue: Ints, use: Mask) -> Floats:
-    """The usual seconds a step around each row, among rows of the same place in the generation cycle."""
-    per_class = max(len(rows) // (int(residue.max()) + 1), 1) if len(rows) else 1
-    window = int(np.clip(per_class // 3, 5, 41)) | 1
-    frame = pl.DataFrame({"class": residue, "wall": np.where(use, rows.wall_s, np.nan)}).with_columns(
-        pl.col("wall").fill_nan(None)
-    )
-    near = pl.col("wall").rolling_median(window, min_samples=1, center=True)
-    wide = frame.select(near.forward_fill().backward_fill().over("class"))["wall"]
-    overall = usual(rows.wall_s[use]) or usual(rows.wall_s)
-    return wide.fill_null(overall).to_numpy()
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Seconds of one step, row by row, against their usual course.
+
+    `values` are the whole step or only what lies beside the framework's step time; `level` is their usual value around
+    each row, `scale` the usual whole step there, `sigma` the robust spread of ordinary rows as a share of `scale`.
+    """
+
+    values: Floats
+    level: Floats
+    scale: Floats
+    sigma: float
+
+    def excess_s(self, rows: Rows) -> Floats:
+        """What each row took beyond the usual, in seconds of the row."""
+        return (self.values - self.level) * rows.span
+
+    def stands_out(self, rows: Rows) -> Mask:
+        """Rows above their surroundings, by more than the clock's resolution can fake."""
+        return spikes(self.values - self.level, self.scale, self.sigma) & (self.excess_s(rows) > 1.5 * rows.coarse_s)
 
 
-def settled(rows: Rows, residue: Ints, use: Mask) -> tuple[Floats, float]:
-    """The level without what stands out, and the robust spread of ordinary rows around it (a share)."""
-    level = level_of(rows, residue, use)
-    sigma = spread(rows, level, use)
-    calm = use & ~stand_out(rows, level, sigma)
-    if calm.sum() >= 3:
-        level = level_of(rows, residue, calm)
-        sigma = spread(rows, level, calm)
-    return level, sigma
+def line_of(rows: Rows, residue: Ints, values: Floats, use: Mask, scale: Floats | None = None) -> Line:
+    """The usual course of `values` among the rows in `use`, without what stands out of it."""
+    found = _line(residue, values, use, scale)
+    calm = use & ~found.stands_out(rows)
+    return _line(residue, values, calm, scale) if calm.sum() >= 3 else found
 
 
-def spread(rows: Rows, level: Floats, use: Mask) -> float:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        away = (rows.wall_s / level - 1)[use]
+def _line(residue: Ints, values: Floats, use: Mask, scale: Floats | None) -> Line:
+    level = _rolling(residue, values, use)
+    scale = level if scale is None else scale
+    with np.errstate(all="ignore"):
+        away = ((values - level) / scale)[use]
     away = away[np.isfinite(away)]
-    return float(1.4826 * np.median(np.abs(away - np.median(away)))) if len(away) else 0.0
+    sigma = float(1.4826 * np.median(np.abs(away - np.median(away)))) if len(away) else 0.0
+    return Line(values, level, scale, sigma)
 
 
-def stand_out(rows: Rows, level: Floats, sigma: float) -> Mask:
-    """Rows that stand out above their surroundings, by more than the clock's resolution can fake."""
-    with np.errstate(invalid="ignore"):
-        real = (rows.wall_s - level) * rows.span > 1.5 * rows.coarse_s
-    return spikes(rows.wall_s, level, sigma) & real
+def _rolling(residue: Ints, values: Floats, use: Mask) -> Floats:
+    """The median around each row, among rows of the same place in the generation cycle."""
+    per_class = max(len(values) // (int(residue.max()) + 1), 1)
+    window = int(np.clip(per_class // 3, 5, 41)) | 1
+    frame = pl.DataFrame({"class": residue, "value": np.where(use, values, np.nan)})
+    near = pl.col("value").fill_nan(None).rolling_median(window, min_samples=1, center=True)
+    wide = frame.select(near.forward_fill().backward_fill().over("class"))["value"]
+    known = values[use] if use.any() else values
+    known = known[np.isfinite(known)]
+    return wide.fill_null(float(np.median(known)) if len(known) else 0.0).to_numpy()
+
+
+def beside(rows: Rows) -> Floats | None:
+    """Seconds of one step that the framework's step time leaves out; None where it says nothing of that."""
+    own = rows.work_s / rows.span
+    rest = rows.wall_s - own
+    known = np.isfinite(rest)
+    if known.sum() < max(3, 0.9 * len(rows)) or np.nanmax(np.abs(rest)) < 1e-6 * usual(rows.wall_s):
+        return None
+    covered = float(own[known].sum() / max(rows.wall_s[known].sum(), 1e-12))
+    return rest if 0.25 <= covered <= 1.08 else None
 
 
 def gathered(rows: Rows, excess: Floats, jumps: Mask) -> Floats:
@@ -97,6 +121,6 @@ def gathered(rows: Rows, excess: Floats, jumps: Mask) -> Floats:
     reach = min(reach, 5, max(int(np.diff(at).min()) // 2 - 1, 0)) if len(at) > 1 else min(reach, 5)
     added = np.concatenate([[0.0], np.cumsum(np.nan_to_num(excess))])
     low, high = np.maximum(at - reach, 0), np.minimum(at + reach + 1, len(excess))
-    gathered = excess.copy()
-    gathered[at] = np.maximum(added[high] - added[low], excess[at])
-    return gathered
+    wider = excess.copy()
+    wider[at] = np.maximum(added[high] - added[low], excess[at])
+    return wider

@@ -295,8 +295,22 @@ def _shaped(session: Session, step: Floats, low: Floats, high: Floats, zero: boo
     if zero:
         high = high.copy()
         high[0] = low[0]
-    bent = straightest(step, low - base, high - base) + base
+    low, high = low - base, high - base
+    end = _end(step, low, high)
+    low, high = np.append(low[:-1], end), np.append(high[:-1], end)
+    bent = straightest(step, low, high) + base
     return np.maximum.accumulate(bent)
+
+
+def _end(step: Floats, low: Floats, high: Floats) -> float:
+    """Where in its last second a coarse clock ended: on the line through the last stretch, else in the middle."""
+    near = np.flatnonzero(high >= low[-1] - 20 * (high[-1] - low[-1]))[-200:]
+    middle = float(low[-1] + high[-1]) / 2
+    if len(near) < 8 or high[-1] <= low[-1]:
+        return middle
+    x, y = step[near], (low[near] + high[near]) / 2
+    slope = float(np.cov(x, y)[0, 1] / np.var(x, ddof=1))
+    return float(np.clip(np.mean(y) + slope * (x[-1] - np.mean(x)), low[-1], high[-1]))
 
 
 def _base(session: Session, step: Floats, span_s: float) -> Floats:

@@ -18,11 +18,10 @@ from timeledger.results import Clock, Facts, Growth, Span, Timing
 from timeledger.rows import Array, Rows, make_rows
 from timeledger.run import Run
 from timeledger.schedule import Extra, extras_to_come
+from timeledger.suspect import MAX_CYCLE, mean_share, suspected
 
 #: Ordinary steps below which only a range is shown.
 ENOUGH_STEPS: Final = 5
-#: The longest generation cycle thought of.
-MAX_CYCLE: Final = 64
 _USUAL_Z: Final = NormalDist().inv_cdf(0.9)
 
 
@@ -88,8 +87,11 @@ def make_forecast(run: Run, clock: Clock, timing: Timing, growth: Growth, facts:
     position = steps_done(run, clock)
     extras = extras_to_come(clock, facts, position, total)
     open_cycle = in_first_cycle(every)
+    if not extras and open_cycle is None and (doubt := suspected(clock, every, position, total)) is not None:
+        extras = (doubt,)
     if open_cycle is not None:
         rows, extras = open_cycle, (*extras, _unknown_cycle(open_cycle, total - position))
+    rows = rows if len(rows) else overall(every)
     if len(rows) == 0:
         return None
     level = estimate(rows.wall_s, rows.span, float(total))
@@ -110,8 +112,7 @@ def steps_done(run: Run, clock: Clock) -> int:
 def in_first_cycle(rows: Rows) -> Rows | None:
     """All steps as one row when only the first one has a length: it generated, and the next generation has not come yet.
 
-    Its time then is no slow start. How many steps the cycle has is not known before it ends: more than so far, at most
-    MAX_CYCLE, each doubling as likely as the other.
+    Its time then is no slow start. How many steps the cycle has is not known before it ends.
     """
     timed = rows.pick(np.isfinite(rows.wall_s) & (rows.wall_s > 0))
     has = np.isfinite(timed.len_mean)
@@ -120,9 +121,17 @@ def in_first_cycle(rows: Rows) -> Rows | None:
     slow, fast, steps = float(timed.wall_s[0]), float(np.median(timed.wall_s[1:])), float(timed.span.sum())
     if slow < 1.5 * fast or steps >= MAX_CYCLE / 2:
         return None
-    share = (1 / steps - 1 / MAX_CYCLE) / math.log(MAX_CYCLE / steps)
+    return replace(overall(timed), wall_s=np.array([fast + (slow - fast) * mean_share(steps)]))
+
+
+def overall(rows: Rows) -> Rows:
+    """Everything timed so far as one row: for a run of which no whole ordinary step (or generation cycle) is known yet."""
+    timed = rows.pick(np.isfinite(rows.wall_s) & (rows.wall_s > 0))
+    if len(timed) == 0:
+        return timed
     one = timed.pick(np.arange(len(timed)) == len(timed) - 1)
-    return replace(one, wall_s=np.array([fast + (slow - fast) * share]), span=np.array([steps]))
+    mean = float(np.average(timed.wall_s, weights=timed.span))
+    return replace(one, wall_s=np.array([mean]), span=np.array([float(timed.span.sum())]))
 
 
 def _unknown_cycle(row: Rows, steps: int) -> Extra:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from timeledger.clock_rows import Rows, gathered, level_of, settled, stand_out
+from timeledger.clock_rows import Line, Rows, beside, gathered, line_of
 from timeledger.clock_sources import Floats, Ints
 from timeledger.cycles import find_cycle
 from timeledger.periodic import Mask, Schedule, due_rows, find_period, known_schedules, place, priced
@@ -33,31 +33,27 @@ class Kinds:
 
 def classify(run: Run, facts: Facts, top: TopPhases, rows: Rows) -> Kinds:
     """Name every row and price what is not ordinary."""
-    n = len(rows)
     schedules = known_schedules(run, facts, top, rows.segment, rows.step, rows.span)
     length = find_cycle(run, rows, schedules)
     residue = (rows.step - rows.step[0]) % length
     warm = find_warmup(rows, residue)
     free = np.isfinite(rows.wall_s) & ~warm
-    maybe = np.zeros(n, dtype=bool)
-    for each in schedules:
-        maybe[each.rows] = True
-        maybe[np.minimum(each.rows + 1, n - 1)] = True
-    level = level_of(rows, residue, free & ~maybe if (free & ~maybe).sum() >= max(2, length) else free)
-    excess = (rows.wall_s - level) * rows.span
-    schedules = [place(each, np.where(warm, np.nan, excess), n) for each in schedules]
-    taken = np.zeros(n, dtype=bool)
-    for each in schedules:
-        taken[each.rows] = True
-    level, sigma = settled(rows, residue, free & ~taken)
-    spike = stand_out(rows, level, sigma) & free & ~taken
+    lines = _lines(rows, residue, free, _near(rows, schedules))
+    schedules, own = _placed(rows, schedules, lines, warm)
+    taken = _taken(rows, schedules)
+    lines = _lines(rows, residue, free, taken)
     for _ in range(2):
-        schedules, taken = _unknown_schedule(rows, schedules, spike & ~taken, taken, (rows.wall_s - level) * rows.span)
-    level, sigma = settled(rows, residue, free & ~taken)
-    excess = gathered(rows, (rows.wall_s - level) * rows.span, taken)
-    pause = find_pauses(rows, level, sigma, free & ~taken)
-    periodic, periodic_s = priced(schedules, np.where(free, excess, np.nan), facts)
-    kind, extra = _named(rows, schedules, warm, pause, excess, periodic_s)
+        for at in reversed(range(len(lines))):  # what lies beside the step is the sharper line
+            found = _unknown_schedule(rows, lines[at], free, taken)
+            if found is not None:
+                schedules, own = [*schedules, found], [*own, at]
+                taken = _taken(rows, schedules)
+    lines = _lines(rows, residue, free, taken)
+    pause = find_pauses(rows, lines[0], free & ~taken)
+    excess = [gathered(rows, np.where(free, line.excess_s(rows), np.nan), taken | pause) for line in lines]
+    periodic, periodic_s = priced(schedules, [excess[at] for at in own], facts)
+    usual_s = gathered(rows, lines[0].excess_s(rows), taken | pause)
+    kind, extra = _named(rows, schedules, warm, pause, usual_s, periodic_s)
     step_s = _now(rows, residue, length, kind, extra)
     periodic = _at_the_end(rows, periodic, kind, extra, step_s)
     first = warm & (rows.segment == rows.segment[0])
@@ -73,22 +69,66 @@ def classify(run: Run, facts: Facts, top: TopPhases, rows: Rows) -> Kinds:
     )
 
 
-def _unknown_schedule(
-    rows: Rows, schedules: list[Schedule], spike: Mask, taken: Mask, excess: Floats
-) -> tuple[list[Schedule], Mask]:
-    """Add a schedule that only the residuals show, when they show one: among all spikes, else among the large ones."""
+def _near(rows: Rows, schedules: list[Schedule]) -> Mask:
+    """Rows that periodic work may be paid in: those it was due in, and the next ones."""
+    near = np.zeros(len(rows), dtype=bool)
+    for each in schedules:
+        near[each.rows] = True
+        near[np.minimum(each.rows + 1, len(rows) - 1)] = True
+    return near
+
+
+def _taken(rows: Rows, schedules: list[Schedule]) -> Mask:
+    taken = np.zeros(len(rows), dtype=bool)
+    for each in schedules:
+        taken[each.rows] = True
+    return taken
+
+
+def _lines(rows: Rows, residue: Ints, free: Mask, taken: Mask) -> list[Line]:
+    """The usual course of the whole step, and of what lies beside the framework's own step time where that is known."""
+    use = free & ~taken
+    use = use if use.sum() >= max(2, int(residue.max()) + 1) else free
+    whole = line_of(rows, residue, rows.wall_s, use)
+    rest = beside(rows)
+    return [whole] if rest is None else [whole, line_of(rows, residue, rest, use, whole.scale)]
+
+
+def _placed(rows: Rows, schedules: list[Schedule], lines: list[Line], warm: Mask) -> tuple[list[Schedule], list[int]]:
+    """Each schedule on the rows that pay for it, and the line on which it stands out most against the noise."""
+    placed, own = [], []
+    for each in schedules:
+        choices = []
+        for at, line in enumerate(lines):
+            excess = np.where(warm, np.nan, line.excess_s(rows))
+            there = place(each, excess, len(rows))
+            noise = line.sigma * float(np.median(line.scale)) * float(np.median(rows.span)) + 0.5 * rows.coarse_s
+            choices.append(
+                (
+                    float(np.nan_to_num(np.median(excess[there.rows]))) / max(noise, 1e-12) if len(there.rows) else 0.0,
+                    -at,
+                    there,
+                )
+            )
+        best = max(choices, key=lambda choice: choice[:2])
+        placed.append(best[2])
+        own.append(-best[1])
+    return placed, own
+
+
+def _unknown_schedule(rows: Rows, line: Line, free: Mask, taken: Mask) -> Schedule | None:
+    """A schedule that only the residuals show: among all that stands out, else among the large ones."""
+    spike = line.stands_out(rows) & free & ~taken
     if not spike.any():
-        return schedules, taken
-    large = spike & (excess >= 0.5 * np.quantile(excess[spike], 0.9))
-    for among in (spike, large):
+        return None
+    excess = line.excess_s(rows)
+    for among in (spike, spike & (excess >= 0.5 * np.quantile(excess[spike], 0.9))):
         found = find_period(rows.step, rows.span, among, taken)
         if found is not None:
             at = due_rows(rows.step, rows.span, among, *found)
             at = at[excess[at] > 0.25 * np.median(excess[at[among[at]]])]
-            taken = taken.copy()
-            taken[at] = True
-            return [*schedules, Schedule("unknown", found[0], at, np.full(len(at), np.nan), "residuals")], taken
-    return schedules, taken
+            return Schedule("unknown", found[0], at, np.full(len(at), np.nan), "residuals")
+    return None
 
 
 def _at_the_end(

@@ -96,9 +96,9 @@ def difference(a: Stretch, b: Stretch) -> Ledger:
     variable_b = b.variable_s + ((b.fixed_s or 0.0) - fixed_b)
     if both_lengths and variable_a > 0 and variable_b > 0 and a.length and b.length:
         weight = _log_mean(variable_a, variable_b)
-        parts["longer answers"] = weight * math.log(b.length / a.length)
+        parts["longer answers"] = weight * (math.log(b.length) - math.log(a.length))
         if a.sequences and b.sequences:
-            parts["batch"] = weight * math.log(b.sequences / a.sequences)
+            parts["batch"] = weight * (math.log(b.sequences) - math.log(a.sequences))
         parts["seconds a token"] = (variable_b - variable_a) - sum(parts.values())
     elif variable_a or variable_b:
         parts["rest"] = variable_b - variable_a
@@ -122,7 +122,7 @@ def difference(a: Stretch, b: Stretch) -> Ledger:
 
 def _log_mean(a: float, b: float) -> float:
     """The logarithmic mean: (b - a) / ln(b / a), a itself when both are equal."""
-    ratio = math.log(b / a)
+    ratio = math.log(b) - math.log(a)
     return (b - a) / ratio if abs(ratio) > 1e-9 else (a + b) / 2
 
 
@@ -297,6 +297,7 @@ def _quarters(analysis: Analysis) -> tuple[tuple[int, int], tuple[int, int]] | N
     for unit in (*sorted(each.every for each in clock.periodic if each.every), clock.cycle):
         if unit and 1 < unit <= (last - first + 1) // 3:
             wide = max(wide // unit, 1) * unit
+            first += 1  # nothing is due before the first step, so that work paid in the row after would be missed
             break
     return (first, first + wide - 1), (last - wide + 1, last)
 

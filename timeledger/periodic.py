@@ -153,11 +153,11 @@ def _middle(values: Floats) -> float:
 # --- the pattern of the steps themselves -----------------------------------------------------------------------
 
 
-def spikes(wall_s: Floats, level: Floats, sigma: float) -> Mask:
-    """Rows that stand out above their surroundings."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        beyond = wall_s / level - 1
-    return np.nan_to_num(beyond, nan=0.0) > max(_SPIKE_SHARE, _SPIKE_SIGMA * sigma)
+def spikes(excess: Floats, scale: Floats, sigma: float) -> Mask:
+    """Rows that stand out above their surroundings; `excess` and `scale` (a usual step) in seconds of one step."""
+    with np.errstate(all="ignore"):
+        share = excess / scale
+    return np.nan_to_num(share, nan=0.0) > max(_SPIKE_SHARE, _SPIKE_SIGMA * sigma)
 
 
 def find_period(step: Ints, span: Ints, spike: Mask, taken: Mask) -> tuple[int, int] | None:
@@ -236,39 +236,37 @@ def _log_choose(n: int, k: int) -> float:
 # --- prices ----------------------------------------------------------------------------------------------------
 
 
-def priced(schedules: list[Schedule], excess_s: Floats, facts: Facts) -> tuple[list[Periodic], Floats]:
-    """Each schedule with the seconds of one, and every row's seconds of periodic work.
+def priced(schedules: list[Schedule], excess_s: list[Floats], facts: Facts) -> tuple[list[Periodic], Floats]:
+    """Each schedule with the seconds of one, and every row's seconds of periodic work; `excess_s` is one array a schedule.
 
     Where two schedules meet in a row and only one logs its own time, the other takes the rest; where none does, the
     rows of one alone tell.
     """
-    extra = np.zeros(len(excess_s))
-    known = np.zeros(len(excess_s))
+    known = np.zeros(len(excess_s[0]) if excess_s else 0)
+    extra = known.copy()
     for each in schedules:
         timed = np.isfinite(each.seconds)
         known[each.rows[timed]] += each.seconds[timed]
-    made = [_price(each, schedules, excess_s, known, facts) for each in schedules]
-    for each in schedules:
-        extra[each.rows] = np.maximum(excess_s[each.rows], known[each.rows])
+    made: list[Periodic] = []
+    for each, excess in zip(schedules, excess_s, strict=True):
+        others = [other.rows for other in schedules if other is not each]
+        busy = np.concatenate(others) if others else np.array([], dtype=np.int64)
+        made.append(_price(each, busy, excess, known, facts))
+        extra[each.rows] = np.maximum(extra[each.rows], np.fmax(excess[each.rows], known[each.rows]))
     return made, np.nan_to_num(np.maximum(extra, 0.0))
 
 
-def _price(own: Schedule, all_of_them: list[Schedule], excess_s: Floats, known: Floats, facts: Facts) -> Periodic:
-    given = facts.eval_s if own.kind == "evaluation" else facts.save_s if own.kind == "checkpoint" else None
-    seconds: float | None
+def _price(own: Schedule, busy: Ints, excess_s: Floats, known: Floats, facts: Facts) -> Periodic:
+    """The seconds of one: given, else as logged lately, else what the rows with nothing else (`busy`) took beyond the usual."""
+    given = {"evaluation": facts.eval_s, "checkpoint": facts.save_s}.get(own.kind)
     timed = own.seconds[np.isfinite(own.seconds)]
-    if given is not None:
-        seconds = given
-    elif len(timed):
+    seconds: float | None = given
+    if given is None and len(timed):
         seconds = _middle(timed[-5:])
-    else:
-        others = [each.rows for each in all_of_them if each is not own]
-        busy = np.concatenate(others) if others else np.array([], dtype=np.int64)
+    elif given is None:
         alone = own.rows[~np.isin(own.rows, busy)]
-        rest = excess_s[own.rows] - known[own.rows]
-        told = excess_s[alone] if len(alone) else rest
-        good = told[np.isfinite(told)][-5:]
+        told = excess_s[alone] if len(alone) else excess_s[own.rows] - known[own.rows]
         tells = len(alone) or known[own.rows].any() or own.kind == "evaluation"
-        middle = _middle(good)
+        middle = _middle(told[np.isfinite(told)][-5:])
         seconds = middle if tells and middle > 0 else None
     return Periodic(own.kind, own.every, seconds, max(len(own.rows), own.seen), own.known_from, own.at_end)

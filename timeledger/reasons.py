@@ -12,6 +12,10 @@ from timeledger.units import show_number, show_seconds
 
 #: The level must have moved this much against all ordinary steps before it is worth a sentence.
 _MOVED: Final = 0.03
+#: Timed rows below which a drift cannot be told from noise.
+ENOUGH_ROWS: Final = 4
+#: After this share of a run without any evaluation one is no longer expected.
+_STILL_MAY_COME: Final = 0.3
 
 
 def reasons(made: Forecast, clock: Clock, timing: Timing, growth: Growth) -> tuple[str, ...]:
@@ -52,12 +56,15 @@ def warnings(made: Forecast, run: Run, clock: Clock, growth: Growth, facts: Fact
     """What could break the projection."""
     said: list[str] = []
     level = made.level
+    if len(made.rows) < ENOUGH_ROWS:
+        said.append(f"Only {len(made.rows)} timed row{'s' if len(made.rows) != 1 else ''} so far: a change of pace could not be seen yet, so the end may move a lot.")
     if level.recent / level.overall > 1.15 or level.recent / level.overall < 0.87:
         way = "slower" if level.recent > level.overall else "faster"
         said.append(f"The run has become {way}: {show_seconds(level.overall)} a step over all, {show_seconds(level.recent)} now. If this goes on, the end moves.")
     if made.pull.rising and growth.limit is None:
         said.append("The answers are growing and no limit is known: type max_tokens to see the worst case.")
-    if not any(each.kind == "evaluation" for each in made.extras) and facts.eval_every is None and not _seen(clock):
+    early = made.position < _STILL_MAY_COME * made.total
+    if early and not made.extras and facts.eval_every is None and not _seen(clock):
         said.append("No evaluation has been seen yet; if one comes, the run ends later. Type its interval and seconds to count it.")
     return tuple(said)
 

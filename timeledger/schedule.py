@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import polars as pl
 
 from timeledger.results import Clock, Facts, Periodic
 from timeledger.units import show_seconds
-
-
-#: How much more often a single long stop is a pause than the first of a schedule, where the step tells nothing.
-PAUSES_TO_SCHEDULES: Final = 1.5
 
 
 Work = Literal["evaluation", "checkpoint", "unknown"]
@@ -29,11 +25,39 @@ class Extra:
 
 
 def extras_to_come(clock: Clock, facts: Facts, position: int, total: int) -> tuple[Extra, ...]:
-    """All extra work between `position` and `total`."""
-    known = with_facts(clock.periodic, facts)
+    """Known extra work between `position` and `total`."""
+    known = [_single(each, clock, position) for each in with_facts(clock.periodic, facts)]
     found = [_scheduled(each, position, total) for each in known]
-    found += [] if any(each.every for each in known) else [_perhaps(clock, position, total)]
-    return tuple(each for each in found if each is not None and (each.seconds > 0 or each.sd_s > 0))
+    return tuple(each for each in found if each is not None and each.seconds > 0)
+
+
+def _single(each: Periodic, clock: Clock, position: int) -> Periodic:
+    """Work seen once, at a round step: that step is its interval (the second one would have come otherwise)."""
+    if each.every is not None or each.count != 1 or each.at_end:
+        return each
+    rows = clock.steps.filter(pl.col("kind") == each.kind)
+    if rows.height != 1:
+        return each
+    every = round_interval(rows["step"].to_list(), rows["span"].to_list(), position)
+    return replace(each, every=every) if every else each
+
+
+def round_interval(steps: list[int], spans: list[int], position: int) -> int | None:
+    """The round interval (100, 250, ...) at whose every multiple so far something came, and nowhere else; None if none."""
+    first, width = steps[0], max(spans[0], 1)
+    # What comes after a row was written is paid in the next row, so the step may lie just before its row.
+    every = next((at for at in range(first, max(first - width - 1, 0), -1) if is_round(at)), None)
+    if every is None or position // every not in {len(steps), len(steps) + (position % every < width)}:
+        return None
+    return every if all(0 <= step - k * every <= width for k, step in enumerate(steps, start=1)) else None
+
+
+def is_round(step: int) -> bool:
+    """True for steps people choose as an interval: 10, 20, 25, 50, 100, 200, 250, 500, 1000, ..."""
+    if step < 10:
+        return False
+    unit = 10 ** (len(str(step)) - 1)
+    return step in {unit, 2 * unit, 5 * unit, 5 * unit // 2}
 
 
 def with_facts(periodic: tuple[Periodic, ...], facts: Facts) -> tuple[Periodic, ...]:
@@ -79,47 +103,3 @@ def _scheduled(each: Periodic, position: int, total: int) -> Extra | None:
     word = {"evaluation": "evaluations", "checkpoint": "checkpoints", "unknown": "slow steps"}[each.kind]
     words = f"{round(times, 1):g} {word} to come ({how}, {show_seconds(each.seconds)} each): {show_seconds(seconds)}."
     return Extra(each.kind, seconds, sure * seconds, words)
-
-
-def _perhaps(clock: Clock, position: int, total: int) -> Extra | None:
-    """Long stops at 100, 200, ... are more likely evaluations than pauses, even while there are too few to be sure.
-
-    They are counted with the odds that stops at such steps are no chance: few rows hold a step as round as these.
-    """
-    stops = clock.steps.filter(pl.col("kind") == "pause")
-    if not 1 <= stops.height <= 4:
-        return None
-    every = _suspected(stops["step"].to_list(), stops["span"].to_list(), position)
-    if every is None:
-        return None
-    seconds = float(stops["extra_s"].median() or 0.0)
-    span = max(float(stops["span"].max() or 1), 1.0)
-    chance = sum(is_round(at) for at in range(1, min(position, 5000) + 1)) * span / max(min(position, 5000), 1)
-    chance *= (span / every) ** (stops.height - 1)
-    odds = 1 / (1 + PAUSES_TO_SCHEDULES * min(chance, 1.0))
-    times = total // every - position // every
-    words = (
-        f"{stops.height} long stop{'s' if stops.height > 1 else ''} at multiples of {every} ({show_seconds(seconds)}) may be"
-        f" evaluations: {times} more are counted with {odds:.0%} odds."
-    )
-    expected = odds * times * seconds
-    return Extra("unknown", expected, times * seconds * (odds * (1 - odds)) ** 0.5 + 0.2 * expected, words)
-
-
-def _suspected(steps: list[int], spans: list[int], position: int) -> int | None:
-    """The round interval at whose every multiple so far there was a long stop, and nowhere else; None when there is none."""
-    first, width = steps[0], max(spans[0], 1)
-    # A stop after a row was written is paid in the next row, so the step may lie just before its row.
-    every = next((at for at in range(first, max(first - width - 1, 0), -1) if is_round(at)), None)
-    if every is None or position // every not in {len(steps), len(steps) + (position % every < width)}:
-        return None
-    fits = all(0 <= step - k * every <= width for k, step in enumerate(steps, start=1))
-    return every if fits else None
-
-
-def is_round(step: int) -> bool:
-    """True for steps people choose as an interval: 10, 20, 25, 50, 100, 200, 250, 500, 1000, ..."""
-    if step < 10:
-        return False
-    unit = 10 ** (len(str(step)) - 1)
-    return step in {unit, 2 * unit, 5 * unit, 5 * unit // 2}

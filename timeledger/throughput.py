@@ -50,7 +50,7 @@ def _from_phases(run: Run, phases: tuple[str, ...], words: str) -> Rate:
         .agg(pl.col("seconds").sum())
     )
     per_step = sequences_per_step(run)
-    rows = run.steps.join(spent, on=["segment", "step"]).with_columns(
+    rows = run.steps.join(spent, on=["segment", "step"], maintain_order="left").with_columns(
         (pl.col("len_mean") * pl.coalesce("sequences", pl.lit(per_step, dtype=pl.Float64))).alias("made")
     )
     rows = rows.filter(pl.col("made").is_finite() & (pl.col("made") > 0))

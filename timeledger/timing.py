@@ -54,7 +54,7 @@ def fit_line(x: Array, y: Array, weight: Array) -> Line:
         robust = np.minimum(1.0, 1.345 * scale / np.maximum(away, 1e-300))
         if abs(a - before[0]) + abs(b - before[1]) * float(np.mean(x)) < 1e-7 * float(np.mean(y)):
             break
-    return _with_errors(x, y, weight * robust, a, b)
+    return _with_errors(x, y, weight, robust, a, b)
 
 
 def _solve(x: Array, y: Array, w: Array) -> tuple[float, float]:
@@ -71,23 +71,25 @@ def _solve(x: Array, y: Array, w: Array) -> tuple[float, float]:
     return a, b
 
 
-def _with_errors(x: Array, y: Array, w: Array, a: float, b: float) -> Line:
-    """Standard errors, widened for residuals that follow each other (runs drift)."""
+def _with_errors(x: Array, y: Array, weight: Array, robust: Array, a: float, b: float) -> Line:
+    """Standard errors that allow for noise growing with the step (sandwich) and residuals that follow each other."""
     residual = y - a - b * x
-    free = max(len(y) - 2, 1)
-    variance = float((w * residual**2).sum()) / float(w.sum()) * len(y) / free
-    ahead, behind = residual[1:], residual[:-1]
-    power = float((residual**2).sum())
-    follow = float((ahead * behind).sum()) / power if power > 0 else 0.0
-    follow = min(max(follow, 0.0), 0.9)
-    variance *= (1 + follow) / (1 - follow)
-    mx = float((w * x).sum()) / float(w.sum())
-    sxx = float((w * (x - mx) ** 2).sum())
-    if sxx <= 0:
+    w = weight / weight.mean()
+    pulled = residual * robust
+    inside = max(float(np.mean(robust >= 1.0)), 0.5)
+    mx = float(np.average(x, weights=w))
+    away = x - mx
+    sxx = float((w * away**2).sum())
+    if sxx <= 0 or len(y) < 3:
         return Line(a, b, float("inf"), float("inf"))
-    unit = float(w.mean())
-    b_se = float(np.sqrt(variance * unit / sxx))
-    a_se = float(np.sqrt(variance * (1 / len(y) + mx * mx * unit / sxx)))
+    power = float((pulled**2).sum())
+    follow = float((pulled[1:] * pulled[:-1]).sum()) / power if power > 0 else 0.0
+    follow = min(max(follow, 0.0), 0.9)
+    widen = (1 + follow) / (1 - follow) * len(y) / (len(y) - 2) / inside**2
+    noise = (w * pulled) ** 2
+    n = float(len(y))
+    b_se = float(np.sqrt(widen * float((noise * away**2).sum()))) / sxx
+    a_se = float(np.sqrt(widen * float((noise * (1 / n - mx * away / sxx) ** 2).sum())))
     return Line(a, b, a_se, b_se)
 
 

@@ -104,8 +104,8 @@ def show_number(value: float | None, digits: int = 3) -> str:
         return "—"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    if value == 0:
-        return "0"
+    if value.is_integer() and abs(value) < 1e15:
+        return f"{value:,.0f}".replace("-", "−")
     magnitude = math.floor(math.log10(abs(value)))
     if magnitude >= digits - 1:
         return f"{value:,.0f}".replace("-", "−")

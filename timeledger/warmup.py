@@ -6,13 +6,14 @@ from typing import Final
 
 import numpy as np
 
-from timeledger.clock_rows import Rows
+from timeledger.clock_rows import Line, Rows
 from timeledger.clock_sources import Floats, Ints, usual
 from timeledger.periodic import Mask
 
 #: A pause takes at least this many steps' time, and this many times its row's usual time.
 _PAUSE_STEPS: Final = 10.0
 _PAUSE_ROWS: Final = 3.0
+_PAUSE_ALONE: Final = 2.5
 #: First rows are warm-up above this much of what follows; the drop at the end of a longer one must be sharp.
 _WARM: Final = 1.25
 _LONGEST_WARMUP: Final = 32
@@ -76,14 +77,13 @@ def _sharp(whole: Floats, count: int, cycle: int) -> int:
     return int(sharp[-1]) + 1 + missing if len(sharp) else 0
 
 
-def find_pauses(rows: Rows, level: Floats, sigma: float, use: Mask) -> Mask:
-    """Rare rows in which nothing happened for a long time: lost, and not to be expected again."""
-    excess = (rows.wall_s - level) * rows.span
-    with np.errstate(invalid="ignore"):
-        long = (excess > _PAUSE_STEPS * level) & (rows.wall_s > _PAUSE_ROWS * level)
-        long &= rows.wall_s > level * (1 + 10 * sigma)
-    long &= use & np.isfinite(excess)
+def find_pauses(rows: Rows, line: Line, use: Mask) -> Mask:
+    """Rare rows, far above their neighbours too, in which nothing happened for a long time: lost, and not to be expected again."""
+    excess, wall = line.excess_s(rows), np.nan_to_num(rows.wall_s)
+    with np.errstate(all="ignore"):
+        long = (excess > _PAUSE_STEPS * line.level) & (wall > line.level * max(_PAUSE_ROWS, 1 + 10 * line.sigma))
+    beside = np.maximum(np.append(wall[1:], 0.0), np.insert(wall[:-1], 0, 0.0))
+    long &= use & np.isfinite(excess) & ((wall > _PAUSE_ALONE * beside) | (wall > 10 * _PAUSE_STEPS * line.level))
     if long.sum() > max(2, 0.03 * use.sum()):
-        bar = 10 * np.median(excess[long])
-        long &= excess > bar
+        long &= excess > 10 * np.median(excess[long])
     return long

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
+from dashboard import parts
 from parsers import FORMATS
 
 st.markdown("### What the numbers mean", anchors=False)
@@ -19,12 +19,7 @@ st.markdown(
 """
 )
 st.markdown("### What is read, and how to log more", anchors=False)
-rows = [
-    {"Format": each.title, "What is read": each.reads, "What it lacks": each.lacks, "How to log more": each.more}
-    for each in FORMATS
-]
-if rows:
-    st.table(pd.DataFrame(rows), hide_index=True)
+parts.formats(FORMATS)
 st.markdown("### A loop of your own", anchors=False)
 st.markdown("Print one line a step; names and units are understood, and what is missing is simply not shown:")
 st.code(

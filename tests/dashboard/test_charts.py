@@ -160,12 +160,12 @@ def test_the_waterfall_adds_up() -> None:
     parts = [("longer answers", 4.0), ("throughput", -1.5)]
     figure = charts_compare.waterfall("a", "b", 20.0, parts, False)
     bar = figure.data[0]
-    assert sum(bar.y) == pytest.approx(22.5)
+    assert sum(bar.x) == pytest.approx(22.5)
     assert bar.text[-1] == "22.5 s"
 
 
 def test_runs_of_the_same_name_keep_both_ends_of_the_waterfall() -> None:
-    assert len(set(charts_compare.waterfall("a", "a", 1.0, [("x", 1.0)], False).data[0].x)) == 3
+    assert len(set(charts_compare.waterfall("a", "a", 1.0, [("x", 1.0)], False).data[0].y)) == 3
 
 
 def test_plan_bars_are_the_lessons_parts() -> None:

@@ -44,7 +44,9 @@ def trl(steps: int = STEPS, total: int = 20, first: int = 1) -> str:
         elapsed += seconds(step) + 0.4
         clock = f"{int(elapsed // 60):02d}:{int(elapsed % 60):02d}"
         out.append(f"\r {100 * step // total:2d}%|##        | {step}/{total} [{clock}<09:59, {seconds(step):5.2f}s/it]")
-        out.append(f"\r{' ' * 60}\r{metrics(step)}\n\r {100 * step // total:2d}%|##        | {step}/{total} [{clock}<09:59, {seconds(step):5.2f}s/it]")
+        out.append(
+            f"\r{' ' * 60}\r{metrics(step)}\n\r {100 * step // total:2d}%|##        | {step}/{total} [{clock}<09:59, {seconds(step):5.2f}s/it]"
+        )
     return "".join(out) + "\n"
 
 
@@ -73,7 +75,9 @@ def verl(steps: int = STEPS) -> str:
     for step in range(1, steps + 1):
         values = " - ".join(f"{key}:{value}" for key, value in verl_values(step).items())
         lines.append(f"\x1b[36m(TaskRunner pid=4711)\x1b[0m step:{step} - {values}\n")
-        lines.append(f"\x1b[36m(TaskRunner pid=4711)\x1b[0m Training Progress:  {5 * step}%|#   | {step}/20 [0{step}:10<40:00, 30.1s/it]\n")
+        lines.append(
+            f"\x1b[36m(TaskRunner pid=4711)\x1b[0m Training Progress:  {5 * step}%|#   | {step}/20 [0{step}:10<40:00, 30.1s/it]\n"
+        )
     return "".join(lines)
 
 
@@ -90,7 +94,9 @@ def openrlhf(steps: int = STEPS) -> str:
             "truncated_rate": 0.05, "timing/generation": 0.6 * seconds(step), "timing/make_experience": 0.1 * seconds(step),
             "timing/ppo_train": 0.3 * seconds(step), "timing/step_total": seconds(step),
         }  # fmt: skip
-        lines.append(f"(PPOTrainer pid=812) INFO 03-01 10:{step:02d}:05 ppo_trainer.py:160] ✨ Global step {step}: {values}\n")
+        lines.append(
+            f"(PPOTrainer pid=812) INFO 03-01 10:{step:02d}:05 ppo_trainer.py:160] ✨ Global step {step}: {values}\n"
+        )
     return "".join(lines)
 
 
@@ -145,13 +151,17 @@ def vllm_bench_json() -> str:
 
 
 def jsonl(steps: int = STEPS) -> str:
-    rows = ({"step": s, "reward": reward(s), "len_mean": length(s), "step_time": seconds(s), "loss": 0.01 * s} for s in range(1, steps + 1))
+    rows = (
+        {"step": s, "reward": reward(s), "len_mean": length(s), "step_time": seconds(s), "loss": 0.01 * s}
+        for s in range(1, steps + 1)
+    )
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
 def keyvalue(steps: int = STEPS) -> str:
     return "".join(
-        f"step {s}/20 | len {length(s)} | reward {reward(s)} | loss {0.01 * s:.4f} | time {seconds(s)}s\n" for s in range(1, steps + 1)
+        f"step {s}/20 | len {length(s)} | reward {reward(s)} | loss {0.01 * s:.4f} | time {seconds(s)}s\n"
+        for s in range(1, steps + 1)
     )
 
 
@@ -190,19 +200,26 @@ def notebook() -> str:
 def trackio() -> bytes:
     """A trackio database of one run."""
     base = sqlite3.connect(":memory:")
-    base.execute("CREATE TABLE metrics (id INTEGER PRIMARY KEY, timestamp TEXT, run_name TEXT, step INTEGER, metrics BLOB)")
+    base.execute(
+        "CREATE TABLE metrics (id INTEGER PRIMARY KEY, timestamp TEXT, run_name TEXT, step INTEGER, metrics BLOB)"
+    )
     base.execute("CREATE TABLE configs (id INTEGER PRIMARY KEY, run_name TEXT, config TEXT, created_at TEXT)")
     for s in range(1, STEPS + 1):
         values = {f"train/{key}": value for key, value in metrics(s).items()} | {"train/global_step": s}
         at = f"2026-03-01T10:{s:02d}:05.123456+00:00"
-        base.execute("INSERT INTO metrics (timestamp, run_name, step, metrics) VALUES (?, 'calm-lake-0', ?, ?)", (at, s, json.dumps(values)))
+        base.execute(
+            "INSERT INTO metrics (timestamp, run_name, step, metrics) VALUES (?, 'calm-lake-0', ?, ?)",
+            (at, s, json.dumps(values)),
+        )
     base.commit()
     data = base.serialize()
     base.close()
     return data
 
 
-def event_file(rows: dict[int, dict[str, float]], start: float = 1_772_359_200.0, times: Callable[[int], float] | None = None) -> bytes:
+def event_file(
+    rows: dict[int, dict[str, float]], start: float = 1_772_359_200.0, times: Callable[[int], float] | None = None
+) -> bytes:
     """TensorBoard records of scalars: step -> tag -> value, written at `times(step)` (seconds since 1970)."""
     out = io.BytesIO()
 
@@ -217,7 +234,9 @@ def event_file(rows: dict[int, dict[str, float]], start: float = 1_772_359_200.0
             name = tag.encode()
             scalar = b"\x0a" + _varint(len(name)) + name + b"\x15" + struct.pack("<f", value)
             summary = b"\x0a" + _varint(len(scalar)) + scalar
-            record(b"\x09" + struct.pack("<d", at) + b"\x10" + _varint(step) + b"\x2a" + _varint(len(summary)) + summary)
+            record(
+                b"\x09" + struct.pack("<d", at) + b"\x10" + _varint(step) + b"\x2a" + _varint(len(summary)) + summary
+            )
     return out.getvalue()
 
 

@@ -40,7 +40,9 @@ def test_spellings_of_a_column(column: str, key: str) -> None:
     assert (found.kind, found.name) == ("column", column)
 
 
-@pytest.mark.parametrize("key", ["Adv Std", "Avg Response Len", "Grad. Norm", "Learning Rate", "completions / mean_length"])
+@pytest.mark.parametrize(
+    "key", ["Adv Std", "Avg Response Len", "Grad. Norm", "Learning Rate", "completions / mean_length"]
+)
 def test_keys_with_blanks(key: str) -> None:
     assert resolve(key).kind == "column"
 
@@ -93,7 +95,12 @@ def test_complements_and_shares() -> None:
 
 
 def test_the_better_key_has_the_lower_rank() -> None:
-    for better, worse in [("kl_ref", "approx_kl"), ("kl", "kl_loss"), ("total_loss", "policy_loss"), ("response_len", "seq_len")]:
+    for better, worse in [
+        ("kl_ref", "approx_kl"),
+        ("kl", "kl_loss"),
+        ("total_loss", "policy_loss"),
+        ("response_len", "seq_len"),
+    ]:
         assert resolve(better).rank < resolve(worse).rank
         assert resolve(better).name == resolve(worse).name
 

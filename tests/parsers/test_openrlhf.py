@@ -36,12 +36,16 @@ def log(clock: str, text: str) -> str:
 
 
 def step(number: int, clock: str = "02-12 10:13:12", star: str = "✨ ", **more: object) -> str:
-    return log(clock, f"{star}Global step {number}: {STEP | {name.replace('__', '/'): value for name, value in more.items()}}")
+    return log(
+        clock, f"{star}Global step {number}: {STEP | {name.replace('__', '/'): value for name, value in more.items()}}"
+    )
 
 
 def sure(*lines: str) -> Sure:
     data = "\n".join(lines).encode()
-    return OPENRLHF_CONSOLE.recognises(Head(Origin("x"), data, tuple(piece.text for piece in Pieces().split(data)), True)).sure
+    return OPENRLHF_CONSOLE.recognises(
+        Head(Origin("x"), data, tuple(piece.text for piece in Pieces().split(data)), True)
+    ).sure
 
 
 def test_a_step_line_fills_columns_and_phases() -> None:
@@ -101,7 +105,10 @@ def test_evaluation_has_seconds_and_lies_outside() -> None:
     run = read(
         step(20),
         log("02-12 10:15:12", "⏰ Evaluation start time: 2025-02-12 10:15:12"),
-        log("02-12 10:17:22", "✨ Evaluation completed in 0:02:10, global_step 20, eval_metrics: {'eval_math_pass1': 0.5}"),
+        log(
+            "02-12 10:17:22",
+            "✨ Evaluation completed in 0:02:10, global_step 20, eval_metrics: {'eval_math_pass1': 0.5}",
+        ),
         log("02-12 10:18:00", "Saved best checkpoint: /x"),
     )
     assert [(row["kind"], row["step"], row["seconds"]) for row in run.events.to_dicts()] == [
@@ -172,14 +179,23 @@ def test_printed_arguments() -> None:
     }  # fmt: skip
     assert {name: values.get(name) for name in expected} == expected
     assert "eval_steps" not in values
-    nested = namespace("Namespace(rollout=Namespace(batch_size=64, n_samples_per_prompt=4), vllm=Namespace(enforce_eager=True))")
+    nested = namespace(
+        "Namespace(rollout=Namespace(batch_size=64, n_samples_per_prompt=4), vllm=Namespace(enforce_eager=True))"
+    )
     assert nested == {"rollout.batch_size": 64, "rollout.n_samples_per_prompt": 4, "vllm.enforce_eager": True}
 
 
 def test_command_line() -> None:
-    found = flags("python3 -m openrlhf.cli.train_ppo_ray --rollout_batch_size 64 --enforce_eager --init_kl_coef -1e-3 --vllm.num_engines=2")
+    found = flags(
+        "python3 -m openrlhf.cli.train_ppo_ray --rollout_batch_size 64 --enforce_eager --init_kl_coef -1e-3 --vllm.num_engines=2"
+    )
     assert found == {"rollout_batch_size": 64, "enforce_eager": True, "init_kl_coef": -0.001, "vllm.num_engines": 2}
-    run = read("ray job submit -- python3 -m openrlhf.cli.train_ppo_ray \\", "   --rollout_batch_size 64 \\", "   --save_steps 20", step(1))
+    run = read(
+        "ray job submit -- python3 -m openrlhf.cli.train_ppo_ray \\",
+        "   --rollout_batch_size 64 \\",
+        "   --save_steps 20",
+        step(1),
+    )
     assert run.info.number("prompts_per_step") == 64
     assert run.info.number("save_steps") == 20
 
@@ -204,7 +220,15 @@ def test_recognition() -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", ["Global step 5: {", "Global step 5: {'a': }", "Namespace(((((a=", "Experience making completed in soon", "Evaluation completed in x"]
+    "bad",
+    [
+        "Global step 5: {",
+        "Global step 5: {'a': }",
+        "Global step " + "9" * 5000 + ": {'reward': 1.0}",
+        "Namespace(((((a=",
+        "Experience making completed in soon",
+        "Evaluation completed in x",
+    ],
 )
 def test_bad_lines_never_raise(bad: str) -> None:
     assert read(bad, step(7)).steps["step"].to_list() == [7]

@@ -9,7 +9,9 @@ from parsers.prometheus import PROMETHEUS, between, recognises
 from timeledger.run import Run
 
 
-def page(generated: float, prompts: float = 0, hits: float = 0, queries: float = 0, engine: str = "0", time_ms: str = "") -> str:
+def page(
+    generated: float, prompts: float = 0, hits: float = 0, queries: float = 0, engine: str = "0", time_ms: str = ""
+) -> str:
     label = f'{{engine="{engine}",model_name="tiny"}}'
     return "\n".join(
         [
@@ -41,7 +43,13 @@ def read(text: str) -> Run:
 def test_one_scrape_gives_gauges_and_counts_since_the_start_but_no_rate() -> None:
     run = read(page(32661, prompts=100, hits=25, queries=100))
     (row,) = run.engine.to_dicts()
-    assert (row["kind"], row["engine"], row["running"], row["waiting"], row["kv_cache"]) == ("metrics", "0", 3.0, 2.0, 0.5)
+    assert (row["kind"], row["engine"], row["running"], row["waiting"], row["kv_cache"]) == (
+        "metrics",
+        "0",
+        3.0,
+        2.0,
+        0.5,
+    )
     assert (row["gen_tokens"], row["requests"], row["preemptions"], row["prefix_hit"]) == (32661.0, 172.0, 4.0, 0.25)
     assert row["gen_tok_s"] is None
     assert row["interval_s"] is None
@@ -52,7 +60,11 @@ def test_one_scrape_gives_gauges_and_counts_since_the_start_but_no_rate() -> Non
 
 @pytest.mark.parametrize(
     ("first", "second"),
-    [("1796026900\n", "1796026910\n"), ("2026-11-30T08:21:40Z\n", "2026-11-30T08:21:50Z\n"), ("# at 1796026900\n", "# at 1796026910\n")],
+    [
+        ("1796026900\n", "1796026910\n"),
+        ("2026-11-30T08:21:40Z\n", "2026-11-30T08:21:50Z\n"),
+        ("# at 1796026900\n", "# at 1796026910\n"),
+    ],
 )
 def test_two_scrapes_with_their_times_give_rates(first: str, second: str) -> None:
     run = read(first + page(1000, prompts=10) + second + page(3000, prompts=60))

@@ -21,7 +21,9 @@ SAMPLES = samples()
 BY_NAME = {each.name: each for each in FORMATS}
 TEXT = sorted(name for name in SAMPLES if name in BY_NAME and BY_NAME[name].kind == "lines")
 EVERY = sorted(name for name in SAMPLES if name in BY_NAME)
-FEW = settings(max_examples=12, deadline=timedelta(seconds=5), suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(
+    max_examples=12, deadline=timedelta(seconds=5), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 def read(name: str, data: bytes) -> tuple[Run, ...]:

@@ -50,7 +50,11 @@ def test_prefill_lines_make_no_sample_but_tell_the_next_one_what_the_cache_held(
     prefill = "Prefill batch. #new-seq: 1, #new-token: {}, #cached-token: {}, token usage: 0.00, #running-req: 0, #queue-req: 0"
     alone = read("[16:43:29 TP0] " + prefill.format(300, 0))
     assert alone.engine.is_empty()
-    run = read("[16:43:29 TP0] " + prefill.format(300, 0), "[16:43:30 TP0] " + prefill.format(100, 400), decode("16:43:31 TP0", 5.0))
+    run = read(
+        "[16:43:29 TP0] " + prefill.format(300, 0),
+        "[16:43:30 TP0] " + prefill.format(100, 400),
+        decode("16:43:31 TP0", 5.0),
+    )
     assert run.engine["prefix_hit"].to_list() == [pytest.approx(0.5)]
     assert run.engine["at"].to_list() == [None], "a time of day alone is no moment"
 

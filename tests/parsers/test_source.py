@@ -168,7 +168,10 @@ def test_an_object_that_went_on_later_asks_for_a_new_reading() -> None:
 
 
 def test_the_bar_at_the_end_counts_before_it_is_drawn_again() -> None:
-    text = samples.verl() + "\x1b[36m(TaskRunner pid=4711)\x1b[0m Training Progress:  45%|#   | 9/20 [09:10<40:00, 30.1s/it]"
+    text = (
+        samples.verl()
+        + "\x1b[36m(TaskRunner pid=4711)\x1b[0m Training Progress:  45%|#   | 9/20 [09:10<40:00, 30.1s/it]"
+    )
     assert read(text.encode()).progress["step"].to_list()[-1] == 9
     assert read(text[:-3].encode()).progress["step"].to_list()[-1] == 8
 

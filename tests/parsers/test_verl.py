@@ -2,65 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import math
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from parsers.base import Format, Head, Origin, Reader, Sure
-from parsers.build import RunBuilder
-from parsers.text import Pieces
-from parsers.verl import VERL, VERL_JSONL
-from parsers.verl_keys import COLUMNS, PHASES, apply, is_validation, phase_of, timer
+from parsers.verl_keys import COLUMNS, PHASES, is_validation, phase_of, timer
 from parsers.verl_text import joined, metrics, step_line
+from tests.parsers.verl_lines import STEP, line, phases, read
 from timeledger import schema
-from timeledger.run import Run
-
-#: One step of 256 sequences on 8 GPUs: phases sum to 59.9 of 60 seconds; validation is outside.
-STEP: dict[str, float] = {
-    "actor/entropy": 0.5, "actor/pg_loss": 0.01, "actor/pg_clipfrac": 0.0, "actor/kl_loss": 0.002,
-    "actor/grad_norm": 0.25, "actor/lr": 1e-06, "perf/max_memory_allocated_gb": 68.5, "training/epoch": 0,
-    "critic/score/mean": 0.75, "critic/rewards/mean": 0.5, "critic/advantages/mean": -0.01,
-    "response_length/mean": 400.0, "response_length/max": 1024.0, "response_length/min": 12.0,
-    "response_length/clip_ratio": 0.125, "prompt_length/mean": 100.0,
-    "timing_s/agent_loop/slowest/response_length": 1024, "timing_s/agent_loop/num_preempted/mean": -1.0,
-    "timing_s/agent_loop/generate_sequences/max": 29.0, "timing_s/generation_timing/topk_ratio": 0.5,
-    "timing_s/generate_sequences": 20.0, "timing_s/gen": 30.0, "timing_s/reward": 0.5, "timing_s/old_log_prob": 4.4,
-    "timing_s/ref": 5.0, "timing_s/adv": 0.0, "timing_s/update_actor": 15.0, "timing_s/update_weights": 5.0,
-    "timing_s/step": 60.0, "timing_per_token_ms/gen": 0.3, "perf/total_num_tokens": 128000,
-    "perf/time_per_step": 60.0, "perf/throughput": 128000 / 60 / 8,
-}  # fmt: skip
-
-
-def line(step: int, values: dict[str, Any] | None = None, **more: Any) -> str:
-    found = dict(STEP if values is None else values) | {name.replace("__", "/"): value for name, value in more.items()}
-    return f"step:{step} - " + " - ".join(f"{key}:{value}" for key, value in found.items())
-
-
-def open_verl(name: str = "train.log", form: Format = VERL) -> Reader:
-    return form.open(Origin(name))
-
-
-def read_all(*lines: str, form: Format = VERL) -> tuple[Run, ...]:
-    reader = open_verl(form=form)
-    reader.feed(("\n".join(lines) + "\n").encode())
-    return reader.runs()
-
-
-def read(*lines: str, form: Format = VERL) -> Run:
-    return read_all(*lines, form=form)[-1]
-
-
-def sure(*lines: str, form: Format = VERL) -> Sure:
-    data = "\n".join(lines).encode()
-    return form.recognises(Head(Origin("x"), data, tuple(piece.text for piece in Pieces().split(data)), True)).sure
-
-
-def phases(run: Run, step: int) -> dict[str, dict[str, Any]]:
-    return {row["name"]: row for row in run.phases.to_dicts() if row["step"] == step}
-
 
 # --- values ---------------------------------------------------------------------------------------------------
 
@@ -93,7 +43,15 @@ def test_numpy_scalars_prefixes_and_repetition_marks() -> None:
     (row,) = run.steps.to_dicts()
     assert (row["grad_norm"], row["lr"], row["step_s"]) == (0.125, 1e-06, 60.0)
     assert run.extra["num_turns/min"].to_list() == [6.0]
-    assert run.extra["critic/score/mean"].to_list() == [0.75] if "critic/score/mean" in run.extra.columns else True
+    assert run.extra["critic/score/mean"].to_list() == [0.75], "second to critic/rewards/mean, but kept"
+
+
+def test_a_clip_ratio_below_the_limit_is_no_truncation() -> None:
+    command = "+ python3 -m verl.trainer.main_ppo data.max_response_length={} data.x=1 data.y=2"
+    assert read(command.format(1024), line(1)).steps["truncated"].to_list() == [0.125]
+    run = read(command.format(2048), line(1))
+    assert run.steps["truncated"].to_list() == [None]
+    assert [note.kind for note in run.notes] == ["missing"]
 
 
 def test_three_decimals_hide_small_values() -> None:
@@ -155,7 +113,7 @@ def test_phases_have_canonical_names_parents_and_nothing_that_is_no_time() -> No
 def test_where_validation_lies_is_told_by_the_numbers(
     step_s: float, testing: float, save: float | None, expected: dict[str, bool | None]
 ) -> None:
-    more = {"timing_s__testing": testing} | ({"timing_s__save_checkpoint": save} if save else {})
+    more: dict[str, Any] = {"timing_s__testing": testing} | ({"timing_s__save_checkpoint": save} if save else {})
     run = read(line(1, timing_s__step=step_s, perf__time_per_step=step_s, **more))
     assert {name: row["outside"] for name, row in phases(run, 1).items() if name in expected} == expected
     kinds = run.events["kind"].to_list()
@@ -200,8 +158,22 @@ def test_tables_name_only_what_the_schema_knows() -> None:
     assert timer("timing/gen") == "gen"
 
 
+def test_a_checkpoint_timed_after_the_last_step_belongs_to_it() -> None:
+    run = read(line(1), "step:1 - timing/save_checkpoint:12.5")
+    assert run.steps["step_s"].to_list() == [60.0]
+    assert phases(run, 1)["save_checkpoint"]["seconds"] == 12.5
+    assert run.events["kind"].to_list() == ["checkpoint"]
+    assert run.notes == ()
+
+
 def test_the_oldest_version_has_no_step_time_and_the_sum_stands_for_it() -> None:
-    values = {"critic/kl": 0.25, "timing/gen": 20.0, "timing/ref": 3.0, "timing/update_actor": 7.0, "response_length/mean": 9.0}
+    values = {
+        "critic/kl": 0.25,
+        "timing/gen": 20.0,
+        "timing/ref": 3.0,
+        "timing/update_actor": 7.0,
+        "response_length/mean": 9.0,
+    }
     run = read(line(0, values), line(1, values))
     assert run.steps["step"].to_list() == [0, 1], "steps of that version begin at 0"
     assert run.steps["step_s"].to_list() == [30.0, 30.0]
@@ -256,7 +228,7 @@ def test_evaluations_alone_are_events_not_steps() -> None:
     run = read(
         "step:0 - val-core/gsm8k/acc/mean@1:0.25 - val-aux/num_turns/min:2",
         line(1),
-        line(2, **{"timing_s__testing": 9.0, "val-core__gsm8k__acc__mean@1": 0.5}),
+        line(2, {**STEP, "timing_s/testing": 9.0, "val-core/gsm8k/acc/mean@1": 0.5}),
         "step:2 - val-core/gsm8k/acc/mean@1:0.5",
     )
     assert run.steps["step"].to_list() == [1, 2]
@@ -281,208 +253,3 @@ def test_a_list_of_one_key_a_line_is_a_step_numbered_by_the_bar() -> None:
 def test_stamps_before_the_line_are_kept() -> None:
     run = read("2026-05-12T08:01:39.5Z (TaskRunner pid=1) " + line(1))
     assert run.steps["at"].to_list() == [datetime(2026, 5, 12, 8, 1, 39, 500000, tzinfo=UTC)]
-
-
-# --- the session ----------------------------------------------------------------------------------------------
-
-
-def test_progress_total_and_end() -> None:
-    run = read(
-        "(TaskRunner pid=1) Size of train dataloader: 3, Size of val dataloader: 1",
-        "(TaskRunner pid=1) Total training steps: 2",
-        "(TaskRunner pid=1) \rTraining Progress:   0%|          | 0/2 [00:00<?, ?it/s]",
-        line(1),
-        "(TaskRunner pid=1) \rTraining Progress:  50%|█████     | 1/2 [01:01<01:01, 61.00s/it]" + "",
-        "Training Progress: 100%|██████████| 2/2 [02:02<00:00, 61.00s/it]" + line(2),
-    )
-    assert run.info.number("total_steps") == 2
-    assert run.info.number("verl.steps_per_epoch") == 3
-    assert run.progress["elapsed_s"].to_list() == [0.0, 61.0, 122.0]
-    assert run.progress["step"].to_list() == [0, 1, 2]
-    assert run.steps["step"].to_list() == [1, 2]
-    assert run.info.ended == "finished"
-
-
-CONFIG = """\
-{'actor_rollout_ref': {'actor': {'clip_ratio': 0.2,
-                                 'fsdp_config': {'optimizer_offload': False,
-                                                 'param_offload': True},
-                                 'optim': {'betas': [0.9, 0.999],
-                                           'lr': 5e-07},
-                                 'ppo_epochs': 1},
-                       'model': {'path': 'org/mo{del',
-                                 'override_config': {}},
-                       'rollout': {'gpu_memory_utilization': 0.6,
-                                   'enforce_eager': False,
-                                   'n': 8,
-                                   'val_kwargs': {'n': 1, 'do_sample': False}}},
- 'algorithm': {'adv_estimator': 'grpo', 'kl_ctrl': {'kl_coef': 0.001, 'type': 'fixed'}, 'gamma': 1.0},
- 'data': {'max_prompt_length': 512,
-          'max_response_length': 1024,
-          'train_batch_size': 32},
- 'reward_model': {'n_gpus_per_node': 0, 'nnodes': 0},
- 'trainer': {'n_gpus_per_node': 8,
-             'nnodes': 2,
-             'save_freq': -1,
-             'test_freq': 5,
-             'total_training_steps': None,
-             'val_before_train': True}}""".splitlines()
-
-
-def check_config(run: Run) -> None:
-    values = {name: setting.value for name, setting in run.info.settings.items()}
-    expected = {
-        "prompts_per_step": 32, "group_size": 8, "sequences_per_step": 256, "max_tokens": 1024, "max_prompt_tokens": 512,
-        "gpus": 16, "eval_steps": 5, "eval_at_start": True, "eval_at_end": True, "learning_rate": 5e-07,
-        "gpu_memory_utilization": 0.6, "enforce_eager": False, "model": "org/mo{del", "algorithm": "grpo",
-        "actor_rollout_ref.actor.fsdp_config.param_offload": True, "algorithm.kl_ctrl.kl_coef": 0.001,
-        "actor_rollout_ref.rollout.val_kwargs.n": 1,
-    }  # fmt: skip
-    assert {name: values.get(name) for name in expected} == expected
-    assert "save_steps" not in values
-    assert "total_steps" not in values
-
-
-def test_printed_configuration() -> None:
-    check_config(read(*CONFIG, "next"))
-    assert "data.train_batch_size" in read(*CONFIG).info.settings["prompts_per_step"].source
-
-
-def test_printed_configuration_between_other_lines() -> None:
-    prefix = "\x1b[36m(TaskRunner pid=5)\x1b[0m "
-    mixed: list[str] = []
-    for text in CONFIG:
-        mixed += [prefix + text, "\x1b[36m(WorkerDict pid=6)\x1b[0m   warnings.warn(", prefix + "UserWarning: between"]
-    check_config(read(*mixed))
-
-
-def test_command_line_overrides() -> None:
-    run = read(
-        "+ python3 -m verl.trainer.main_ppo data.train_batch_size=8 +actor_rollout_ref.rollout.n=4 \\",
-        "  'trainer.logger=[console,wandb]' trainer.n_gpus_per_node=2 trainer.test_freq=-1 algorithm.adv_estimator=rloo",
-        "UserWarning: please set actor_rollout_ref.rollout.enforce_eager=True",
-    )
-    values = {name: setting.value for name, setting in run.info.settings.items()}
-    assert (values["prompts_per_step"], values["group_size"], values["gpus"]) == (8, 4, 2)
-    assert (values["sequences_per_step"], values["algorithm"], values["eval_at_end"]) == (32, "rloo", False)
-    assert "enforce_eager" not in values
-    assert "eval_steps" not in values
-
-
-def test_a_step_that_comes_again_is_a_new_session() -> None:
-    run = read(line(1), line(2), line(3), line(2, timing_s__step=61.0), line(3))
-    assert run.steps.select("segment", "step").rows() == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3)]
-    assert run.events["kind"].to_list() == ["restart"]
-
-
-def test_a_resumed_session_goes_on_in_a_new_segment() -> None:
-    run = read(line(1), line(2), "(TaskRunner pid=1) Setting global step to 2", line(3))
-    assert run.steps.select("segment", "step").rows() == [(0, 1), (0, 2), (1, 3)]
-    assert "resume" in run.events["kind"].to_list()
-    alone = read("Setting global step to 40", line(41))
-    assert set(alone.steps["segment"]) == {0}
-    assert alone.events["step"].to_list() == [40]
-
-
-def test_a_finished_run_and_a_fresh_start_are_two_runs() -> None:
-    full = "Training Progress: 100%|██████████| 2/2 [02:02<00:00, 61.00s/it]"
-    first, second = read_all(line(1), line(2), full, *CONFIG, "Total training steps: 9", line(1))
-    assert (first.steps.height, first.info.ended) == (2, "finished")
-    assert (second.steps.height, second.info.number("total_steps"), second.info.ended) == (1, 9, None)
-    check = {name: setting.value for name, setting in second.info.settings.items()}
-    assert check["group_size"] == 8
-
-
-def test_ends() -> None:
-    assert read(line(1), "Error executing job with overrides: ['a=b']", "Traceback (most recent call last):").info.ended == "crashed"
-    assert read(line(1), "KeyboardInterrupt").info.ended == "interrupted"
-    assert read(line(1), "^C").info.ended == "interrupted"
-    assert read(line(1), "Traceback (most recent call last):", line(2)).info.ended is None
-    assert read(line(1), "(Worker pid=3) Traceback (most recent call last):").info.ended is None
-
-
-def test_engine_lines_inside_are_read() -> None:
-    run = read(
-        line(1),
-        "(vLLMHttpServer pid=9) INFO 05-19 10:13:11 [loggers.py:1] Engine 000: Avg prompt throughput: 0.0 tokens/s, "
-        "Avg generation throughput: 1055.3 tokens/s, Running: 18 reqs, Waiting: 43 reqs, GPU KV cache usage: 95.9%",
-        "(SGLangHttpServer pid=9) [2026-02-27 04:46:39 TP0] Decode batch. #running-req: 8, #token: 1, token usage: 0.1, "
-        "gen throughput (token/s): 186.6, #queue-req: 0",
-    )
-    assert run.engine["gen_tok_s"].to_list() == [1055.3, 186.6]
-
-
-# --- the file logger ------------------------------------------------------------------------------------------
-
-
-def record(step: int, values: dict[str, Any]) -> str:
-    return json.dumps({"step": step, "data": values})
-
-
-def test_file_logger() -> None:
-    run = read(record(1, STEP), record(2, {**STEP, "actor/grad_norm": math.nan, "text": "x", "flag": True}), form=VERL_JSONL)
-    assert run.steps["step"].to_list() == [1, 2]
-    assert run.steps["grad_norm"].to_list() == [0.25, None]
-    assert run.steps["sequences"].to_list() == [256.0, 256.0]
-    assert "flag" not in run.extra.columns
-    assert sure(record(1, STEP), form=VERL_JSONL) is Sure.CERTAIN
-
-
-def test_file_logger_skips_what_is_no_record() -> None:
-    bad = ["{", "[1]", '{"step": "1", "data": {}}', '{"step": true, "data": {}}', '{"step": 1}', "text"]
-    run = read(record(1, STEP), *bad, record(2, STEP), form=VERL_JSONL)
-    assert run.steps.height == 2
-    (note,) = run.notes
-    assert (note.kind, note.count, note.line) == ("skipped", len(bad), 2)
-
-
-def test_null_is_missing() -> None:
-    run = read(record(1, {**STEP, "actor/lr": None}), form=VERL_JSONL)
-    assert run.steps["lr"].to_list() == [None]
-
-
-# --- recognition and robustness -------------------------------------------------------------------------------
-
-
-def test_recognition() -> None:
-    assert sure("noise", "(TaskRunner pid=1) " + line(1)) is Sure.CERTAIN
-    assert sure("step:0 - val/test_score/x:0.5") is Sure.CERTAIN
-    assert sure(CONFIG[0]) is Sure.CERTAIN
-    assert sure("+ python3 -m verl.trainer.main_ppo data.train_batch_size=8") is Sure.CERTAIN
-    assert sure("timing_s/gen: 5.0") is Sure.LIKELY
-    assert sure("step:3 - loss:0.5 - reward:0.1") is Sure.NO
-    assert sure("{'loss': 0.5, 'reward': 0.1}", "Global step 1: {'policy_loss': 0.1}") is Sure.NO
-    assert sure('{"step": 1, "data": {"loss": 0.5}}', form=VERL_JSONL) is Sure.NO
-    assert sure('{"step": 1, "loss": 0.5}', form=VERL_JSONL) is Sure.NO
-
-
-def test_any_split_gives_the_same_run() -> None:
-    text = "\n".join([*CONFIG, "Total training steps: 3", line(1), line(2, timing_s__testing=20.0), "tail", line(3)]) + "\n"
-    whole, parts = open_verl(), open_verl()
-    whole.feed(text.encode())
-    for each in text.splitlines(keepends=True):
-        parts.feed(each.encode())
-        parts.runs()
-    first, second = whole.runs()[0], parts.runs()[0]
-    assert first.info == second.info
-    for name in ("steps", "phases", "events", "extra"):
-        assert getattr(first, name).equals(getattr(second, name), null_equal=True), name
-
-
-@pytest.mark.parametrize(
-    "bad",
-    ["step:1 - ", "step:1 - :5 - a/b:", "step:99999999999 - x/y:zz", "{'actor_rollout_ref': {{{{", "step:1 - a/b:np.float64(",
-     "Setting global step to", "Training Progress: 0%|", "+ python3 -m verl.trainer.main_ppo 'unclosed a.b=1", "timing_s/:5"],
-)  # fmt: skip
-def test_bad_lines_never_raise(bad: str) -> None:
-    run = read(bad, "between", line(5))
-    assert run.steps["step"].to_list()[-1] == 5
-
-
-def test_apply_takes_one_steps_metrics_from_anywhere() -> None:
-    build = RunBuilder(Origin("events"), "tensorboard")
-    apply(build, 4, STEP, at=datetime(2026, 1, 1, tzinfo=UTC))
-    run = build.run()
-    assert run.steps["at"].to_list() == [datetime(2026, 1, 1, tzinfo=UTC)]
-    assert run.steps["sequences"].to_list() == [256.0]
-    assert run.phases.height == 8

@@ -76,7 +76,9 @@ def test_statistics_line_of_each_generation(line: str, expected: dict[str, Any])
 
 
 def test_prefix_hits_of_version_0_stand_on_a_line_of_their_own() -> None:
-    (row,) = read("INFO 02-14 02:38:02 metrics.py:360] Prefix cache hit rate: GPU: 12.50%, CPU: 0.00%").engine.to_dicts()
+    (row,) = read(
+        "INFO 02-14 02:38:02 metrics.py:360] Prefix cache hit rate: GPU: 12.50%, CPU: 0.00%"
+    ).engine.to_dicts()
     assert row["prefix_hit"] == pytest.approx(0.125)
     assert row["gen_tok_s"] is None
 
@@ -263,5 +265,8 @@ def test_bad_content_never_raises() -> None:
 
 
 def test_a_server_that_shuts_down_has_ended() -> None:
-    assert read("INFO:     Application startup complete.", "INFO:     Application shutdown complete.").info.ended == "finished"
+    assert (
+        read("INFO:     Application startup complete.", "INFO:     Application shutdown complete.").info.ended
+        == "finished"
+    )
     assert read("Traceback (most recent call last):", "ValueError: x").info.ended == "crashed"

@@ -76,7 +76,9 @@ def test_a_rate_of_all_tokens_is_not_a_generation_rate() -> None:
     assert run.engine["gen_tok_s"].to_list() == [None]
     assert run.info.setting("gen_tok_s") is None
     assert run.info.number("bench.total_tok_s") == 9000.0
-    document = json.dumps({"elapsed_time": 2.0, "num_requests": 100, "requests_per_second": 50, "tokens_per_second": 9000})
+    document = json.dumps(
+        {"elapsed_time": 2.0, "num_requests": 100, "requests_per_second": 50, "tokens_per_second": 9000}
+    )
     run = read(document, VLLM_BENCH_JSON)
     assert run.info.setting("gen_tok_s") is None
     assert run.engine["interval_s"].to_list() == [2.0]
@@ -97,7 +99,8 @@ SERVE_JSON = {
 
 
 @pytest.mark.parametrize(
-    "text", [json.dumps(SERVE_JSON), json.dumps([SERVE_JSON]), json.dumps(SERVE_JSON) + "\n", json.dumps(SERVE_JSON, indent=1)]
+    "text",
+    [json.dumps(SERVE_JSON), json.dumps([SERVE_JSON]), json.dumps(SERVE_JSON) + "\n", json.dumps(SERVE_JSON, indent=1)],
 )
 def test_serving_result_file(text: str) -> None:
     run = read(text, VLLM_BENCH_JSON)

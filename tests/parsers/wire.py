@@ -9,16 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from parsers.crc32c import masked
-
-
-def varint(value: int) -> bytes:
-    value &= (1 << 64) - 1
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+from parsers.protobuf import varint_bytes as varint
 
 
 def number(field: int, value: int) -> bytes:

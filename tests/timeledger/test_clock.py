@@ -141,7 +141,7 @@ def test_stamps_of_whole_seconds_and_of_bursts() -> None:
     sound(found)
     assert found.resolution_s == 1.0
     assert found.steps["wall_s"][5:-5].max() < 0.5
-    flushed = run.steps.with_columns(pl.col("at").gather(((pl.int_range(pl.len()) // 5) * 5 + 4)).alias("at"))
+    flushed = run.steps.with_columns(pl.col("at").gather((pl.int_range(pl.len()) // 5) * 5 + 4).alias("at"))
     found = clock(replace(run, steps=flushed))
     sound(found)
     assert found.steps["wall_s"][10:-10].max() < 0.7
@@ -214,9 +214,7 @@ def test_bar_steps_past_the_last_row_keep_the_logging_interval() -> None:
 
 def test_a_log_that_begins_in_mid_run_keeps_the_hidden_time_out_of_its_rows() -> None:
     run, truth = simulate(Plan(steps=300), "bar")
-    cut = replace(
-        run, steps=run.steps.filter(pl.col("step") > 200), progress=run.progress.filter(pl.col("step") > 200)
-    )
+    cut = replace(run, steps=run.steps.filter(pl.col("step") > 200), progress=run.progress.filter(pl.col("step") > 200))
     found = clock(cut)
     sound(found)
     assert found.first_step == 201
@@ -448,7 +446,15 @@ def test_time_after_the_last_step_is_the_final_evaluation() -> None:
 def with_phases(run: Run, phases: dict[str, tuple[str, list[float | None], bool | None]]) -> Run:
     """The run with phases by own name: (canonical, seconds a row, outside)."""
     rows = [
-        {"segment": 0, "step": int(step), "phase": phase, "name": name, "outside": outside, "overlaps": False, "seconds": s}
+        {
+            "segment": 0,
+            "step": int(step),
+            "phase": phase,
+            "name": name,
+            "outside": outside,
+            "overlaps": False,
+            "seconds": s,
+        }
         for name, (phase, seconds, outside) in phases.items()
         for step, s in zip(run.steps["step"], seconds, strict=True)
         if s is not None
@@ -458,7 +464,7 @@ def with_phases(run: Run, phases: dict[str, tuple[str, list[float | None], bool 
 
 @pytest.mark.parametrize("outside", [True, False])
 def test_whether_testing_lies_outside_the_step_is_decided_by_the_file(outside: bool) -> None:
-    """verl's `testing`: within `step` up to 0.5, outside from 0.6 on. The sums tell which."""
+    """Verl's `testing`: within `step` up to 0.5, outside from 0.6 on. The sums tell which."""
     steps = 60
     gen, update = 6.0, 3.0
     testing = [20.0 if s % 10 == 0 else None for s in range(1, steps + 1)]
@@ -481,7 +487,9 @@ def test_phases_alone_make_a_step() -> None:
     """AReaL logs timeperf/* and no step time."""
     run, _ = simulate(Plan(steps=20))
     run = replace(run, steps=run.steps.with_columns(pl.lit(None, schema.UTC_TIME).alias("at")))
-    run = with_phases(run, {"timeperf/rollout": ("rollout", [4.0] * 20, None), "timeperf/train_step": ("update", [6.0] * 20, None)})
+    run = with_phases(
+        run, {"timeperf/rollout": ("rollout", [4.0] * 20, None), "timeperf/train_step": ("update", [6.0] * 20, None)}
+    )
     found = clock(run)
     assert (found.source, found.elapsed_s, found.step_s) == ("step times", 200.0, 10.0)
 
@@ -504,7 +512,13 @@ def test_odd_logs_never_raise(rows: list[Any], bars: list[Any]) -> None:
     start = datetime(2026, 1, 1, tzinfo=UTC)
     frame = pl.DataFrame(
         [
-            {"segment": a, "step": b, "elapsed_s": c, "step_s": d, "at": start + timedelta(seconds=e) if e is not None else None}
+            {
+                "segment": a,
+                "step": b,
+                "elapsed_s": c,
+                "step_s": d,
+                "at": start + timedelta(seconds=e) if e is not None else None,
+            }
             for a, b, c, d, e in rows
         ],
         schema={name: schema.STEPS[name] for name in ("segment", "step", "elapsed_s", "step_s", "at")},

@@ -1,0 +1,437 @@
+"""Hand-written loops: one run in many syntaxes, blocks, orphans, restarts, epochs; and text that is no run."""
+
+from __future__ import annotations
+
+import sysconfig
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import parsers
+from parsers.base import Origin, Sure
+from parsers.keyvalue import KEYVALUE
+from parsers.windows import make_head
+from timeledger.errors import BadOption
+from timeledger.run import Run
+
+
+def read(text: str, mapping: tuple[tuple[str, str], ...] = ()) -> Run:
+    reader = KEYVALUE.open(Origin("train.log", mapping=mapping))
+    reader.feed(text.encode())
+    (run,) = reader.runs()
+    return run
+
+
+def sure(text: str) -> Sure:
+    return KEYVALUE.recognises(make_head(Origin("train.log"), text.encode(), True)).sure
+
+
+def column(run: Run, name: str) -> list[float | None]:
+    return run.steps[name].to_list()
+
+
+def phases(run: Run) -> dict[tuple[int, str], float]:
+    return {(row["step"], row["name"]): row["seconds"] for row in run.phases.to_dicts()}
+
+
+# --- one run, many syntaxes --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Row:
+    step: int
+    length: float
+    reward: float
+    kl: float
+    seconds: float
+
+
+SYNTAXES: dict[str, Callable[[Row], str]] = {
+    "pipes": lambda r: f"step {r.step} | len {r.length:.1f} | reward {r.reward:.3f} | kl {r.kl:.4f} | time {r.seconds:.2f}s",
+    "equals": lambda r: f"[grpo] step={r.step} avg_len={r.length:.1f} reward_mean={r.reward:+.3f} kl={r.kl:.4f} dt={r.seconds:.2f}",
+    "commas": lambda r: f"Step {r.step:05d}, Reward: {r.reward:.3f}, Avg Len: {r.length:.1f}, KL: {r.kl:.4f}, duration: {r.seconds:.2f}s",
+    "bracket": lambda r: f"[{r.step}/999999] rew={r.reward:.3f} resp_len={r.length:.1f} mean_kl={r.kl:.4f} step_time={r.seconds:.2f}",
+    "dashes": lambda r: f"iter:{r.step} - response_length/mean:{r.length:.1f} - reward/mean:{r.reward:.3f} - kl:{r.kl:.4f} - step_time:{r.seconds:.2f}",
+    "blanks": lambda r: f"   {r.step}  GRPO reward {r.reward:.3f}  len {r.length:.1f}  kl {r.kl:.4f}  time {r.seconds:.2f}s",
+    "dict": lambda r: f"{{'step': {r.step}, 'reward': np.float64({r.reward:.3f}), 'mean_len': '{r.length:.1f}', 'kl': tensor({r.kl:.4f}, device='cuda:0'), 'step_time': {r.seconds:.2f}}}",
+    "chinese": lambda r: f"第 {r.step} 步 | 平均奖励: {r.reward:.3f} | 平均长度: {r.length:.1f} | KL散度: {r.kl:.4f} | 耗时: {r.seconds:.2f}秒",
+    "logger": lambda r: f"2026-01-02 03:04:05,678 - INFO - update {r.step}/999999 - reward: {r.reward:.3f} - AvgLen: {r.length:.1f} - KL: {r.kl:.4f} - time: {r.seconds:.2f}s",
+    "block": lambda r: f"=== Iteration {r.step} ===\n  Reward: {r.reward:.3f}\n  Response length: {r.length:.1f}\n  KL divergence: {r.kl:.4f}\n  Step time: {r.seconds:.2f}s\n",
+    "epochs": lambda r: f"Epoch:[1/1]({r.step}/999999), Reward: {r.reward:.3f}, KL_ref: {r.kl:.4f}, Avg Response Len: {r.length:.1f}, Time: {r.seconds:.2f}s",
+    "milliseconds": lambda r: f"step {r.step} | reward: {r.reward:.3f} | len: {r.length:.1f} | kl: {r.kl:.4f} | dt: {r.seconds * 1000:.0f}ms",
+}  # fmt: skip
+PROSE = st.lists(
+    st.sampled_from(
+        "the of step sum answer we know then 3 12 pieces reward because length is time so = + ( ) , . 7/8 total first add x y".split()
+    ),
+    min_size=6, max_size=30,
+).map(" ".join)  # fmt: skip
+ROWS = st.lists(
+    st.tuples(
+        st.integers(0, 9999).map(lambda n: n / 10), st.integers(-2000, 2000).map(lambda n: n / 1000),
+        st.integers(0, 5000).map(lambda n: n / 10_000), st.integers(1, 99_999).map(lambda n: n / 100),
+    ),
+    min_size=2, max_size=8,
+)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows=ROWS, first=st.integers(0, 500), gap=st.integers(1, 25), syntax=st.sampled_from(sorted(SYNTAXES)))
+def test_every_syntax_reads_back_the_run(rows: list[tuple[float, ...]], first: int, gap: int, syntax: str) -> None:
+    made = [Row(first + gap * place, *values) for place, values in enumerate(rows)]
+    # a clock that happens to rise as a sum does is read as one, so the last value falls
+    made[-1] = Row(
+        made[-1].step, made[-1].length, made[-1].reward, made[-1].kl, min(made[-1].seconds, made[0].seconds / 2 + 0.01)
+    )
+    text = "".join(SYNTAXES[syntax](row) + "\n" for row in made)
+    run = read(text)
+    assert column(run, "step") == [row.step for row in made]
+    for name, want in (("reward", "reward"), ("len_mean", "length"), ("kl", "kl"), ("step_s", "seconds")):
+        assert column(run, name) == pytest.approx([round(getattr(row, want), 5) for row in made], abs=0.006), name
+    assert sure(text) == Sure.LIKELY
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=ROWS,
+    noise=st.lists(PROSE, min_size=1, max_size=5),
+    syntax=st.sampled_from(["pipes", "equals", "commas", "dict"]),
+)
+def test_prose_between_rows_changes_nothing(rows: list[tuple[float, ...]], noise: list[str], syntax: str) -> None:
+    made = [SYNTAXES[syntax](Row(place, *values)) + "\n" for place, values in enumerate(rows)]
+    quiet = read("".join(made))
+    loud = read("".join(line + noise[place % len(noise)] + "\n" for place, line in enumerate(made)))
+    assert loud.steps.drop("line").equals(quiet.steps.drop("line"))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(PROSE, max_size=20))
+def test_prose_is_no_run(lines: list[str]) -> None:
+    text = "\n".join(lines) + "\n"
+    assert sure(text) == Sure.NO
+    assert read(text).steps.is_empty()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text(max_size=300))
+def test_any_text_is_survived(text: str) -> None:
+    read(f"step {text} | reward 0.5\n{text}\n{{{text}}}\n")
+
+
+@settings(max_examples=40, deadline=None)
+@given(cuts=st.lists(st.integers(0, 2000), max_size=6))
+def test_any_split_gives_the_same_run(cuts: list[int]) -> None:
+    lines = [
+        f"step {n} | reward 0.{n} | time {n * 10 + n % 3}s\n  kl: 0.0{n}\nAverage Reward: 0.5\n" for n in range(1, 9)
+    ]
+    data = "".join(lines).encode()
+    whole = read(data.decode())
+    reader = KEYVALUE.open(Origin("train.log"))
+    at = 0
+    for cut in [*sorted(data.find(b"\n", cut) + 1 for cut in cuts if data.find(b"\n", cut) >= 0), len(data)]:
+        reader.feed(data[at:cut])
+        reader.runs()
+        at = max(at, cut)
+    (split,) = reader.runs()
+    assert split.steps.equals(whole.steps)
+    assert split.extra.equals(whole.extra)
+    assert split.notes == whole.notes
+
+
+# --- lines -------------------------------------------------------------------------------------------------------
+
+
+def test_phases_with_children_and_traps() -> None:
+    run = read(
+        "step=3 loss=0.01 reward_mean=0.25 dt=20.5s rollout=12.5s rollout_generate=11.0s rollout_sync=0.5s reward=0.2s "
+        "advantages=0.1s update=7.0s len_mean=88.5\n"
+    )
+    assert column(run, "reward") == [0.25]
+    assert column(run, "step_s") == [20.5]
+    found = {row["name"]: row for row in run.phases.to_dicts()}
+    assert found["reward"]["phase"] == "reward"
+    assert found["rollout_generate"]["parent"] == "rollout"
+    assert found["rollout_sync"]["phase"] == "weight_sync"
+    assert found["rollout"]["parent"] is None
+    top = sum(row["seconds"] for row in found.values() if row["parent"] is None)
+    assert top == pytest.approx(12.5 + 0.2 + 0.1 + 7.0)
+
+
+def test_things_that_are_not_the_step() -> None:
+    run = read("Iteration 1/1, Step 7/90, GRPO iter 1/1, correct=3/4, informative_groups=1/4, loss: 0.25\n")
+    assert column(run, "step") == [7]
+    assert run.info.setting("total_steps") == 90
+    assert column(run, "acc") == [0.75]
+    assert column(run, "zero_std") == [0.75]
+    update = read("Epoch 1, Batch 8/64, Update 2/16, Loss: 0.5, Reward: 0.1\n")
+    assert (column(update, "step"), update.info.setting("total_steps")) == ([2], 16)
+    assert column(read("[GRPO] Step 020 | mean reward: +0.5 | 20-step avg: +0.1\n"), "reward") == [0.5]
+
+
+def test_words_and_lists() -> None:
+    run = read("[run] step=4 rewards=['1.0', '0.0'] adv=[-1.0, 1.0] len=88w vram=2048MB shape=(8, 371)\n")
+    assert column(run, "reward") == [0.5]
+    assert column(run, "adv_mean") == [None], "a bracketed pair is a range"
+    assert column(run, "len_mean") == [None]
+    assert column(run, "mem_gib") == [2.0]
+    assert run.extra["len (w)"].to_list() == [88.0]
+
+
+def test_progress_bar_with_metrics() -> None:
+    run = read("train[a|b]:  18%|█▊        | 9/50 [00:27<02:03,  3.00s/it, reward=0.375, ans=40.00%]\n")
+    assert column(run, "step") == [9]
+    assert (column(run, "reward"), column(run, "acc")) == ([0.375], [0.4])
+    assert column(run, "elapsed_s") == [27.0]
+    assert run.progress.row(0)[1:5] == (9, 50, 27.0, 123.0)
+
+
+def test_bars_of_others_are_nothing() -> None:
+    for line in (
+        "Capturing CUDA graphs: 100%|██████████| 9/9 [00:01<00:00, 9.0it/s]",
+        "Map: 100%|██████████| 900/900 [00:01<00:00, 900.0 examples/s]",
+        "Generating rollouts: 100%|██████████| 9/9 [00:01<00:00, 9.0it/s]",
+        "Loading checkpoint shards: 100%|██████████| 2/2 [00:01<00:00, 1.0it/s]",
+    ):
+        assert sure(line + "\n") == Sure.NO
+        assert read(line + "\n").progress.is_empty()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2. From step 1 she has 8 pieces, so the ratio = 8/2 = 4.",
+        "**Step 2:** the total time = 15 minutes",
+        "Step 3: time = 15 minutes",
+        "Step 3: length = 12, ratio = 0.5",
+        "reward is 0.09",
+        "[DEBUG] step=50, sample[0]",
+        "[Sample 2] Reward: 1.000",
+        "K=1, Reward=1.000, Completion: 5 + 5 = 10",
+        "wandb: WARNING (User provided step: 5 is less than current step: 6. Dropping entry: {'loss': 0.2, 'reward': 1.0})",
+        "Training Summary (5 steps):",
+        "  Cumul. rollout: 31.32s ( 16.0%)",
+        "num_prompt_in_batch=3 < prompt_bsz=5",
+        "Accuracy: 23.33% (7/30)",
+        "step 4: val loss 0.3, val acc 0.5",
+        "Final | step 100 | reward 0.5 | kl 0.1",
+        "    loss = 0.5 * reward + step 3",
+        "tool --steps 200 --reward 0.5 --len-mean 400",
+        "Login expires in 12 hours",
+    ],
+)
+def test_never_a_row(line: str) -> None:
+    assert read(line + "\n").steps.is_empty()
+    assert sure(line + "\n") == Sure.NO
+
+
+# --- lines that belong together ----------------------------------------------------------------------------------
+
+
+def test_reward_before_its_step() -> None:
+    run = read("".join(f"Average Reward: {n / 10}\nIteration 1/1, Step {n}/9, loss: 0.5\n" for n in range(1, 5)))
+    assert column(run, "reward") == [0.1, 0.2, 0.3, 0.4]
+
+
+def test_sub_steps_give_way() -> None:
+    run = read(
+        "Step 3/9 | Example step 0 | Pass 0 | loss: 0.5 | Average reward: 0.9\n"
+        "Step 3/9 | Example step 1 | Pass 0 | loss: 0.7 | Average reward: 0.8\n"
+        "Step 3/9 | Average reward: 0.25 | Average sequence length: 100.0\n"
+    )
+    assert column(run, "reward") == [0.25]
+    assert column(run, "len_mean") == [100.0]
+
+
+def test_phase_table_below_the_step() -> None:
+    block = (
+        "Step {0} | Loss: 0.5 | Reward: +0.5 | Samples: 16\n"
+        "  rollout:            6.50s,  14.00 GiB  (14.7%)\n"
+        "  train:             20.00s,  51.70 GiB  (54.4%)\n"
+        "  total:             27.00s\n"
+        "a line of prose about step {0}\n"
+        "  train:             99.00s\n"
+    )
+    run = read(block.format(1) + block.format(2))
+    assert column(run, "step_s") == [27.0, 27.0]
+    assert phases(run) == {(1, "rollout"): 6.5, (1, "train"): 20.0, (2, "rollout"): 6.5, (2, "train"): 20.0}
+    assert column(run, "mem_gib") == [None, None], "the table's memory is of a phase"
+
+
+def test_sentences_with_phase_times() -> None:
+    run = read(
+        "Iteration 4/9\n[INFO|loop.py:9] Time taken to generate 64 responses: 21.5 seconds\n"
+        "[INFO|loop.py:12] Time taken to train: 33.25 seconds\n"
+        "[INFO|loop.py:20] KEY METRICS: {'train/rewards': 0.5, 'train/response_lengths': 150.5, 'train/kl_penalty': 0.25}\n"
+    )
+    assert column(run, "step") == [4]
+    assert (column(run, "reward"), column(run, "len_mean"), column(run, "sequences")) == ([0.5], [150.5], [64.0])
+    assert sorted(row["seconds"] for row in run.phases.to_dicts()) == [21.5, 33.25]
+
+
+def test_rows_without_any_step_are_counted_and_said_so() -> None:
+    run = read("".join(f"{{'loss': 0.{n}, 'reward': 0.{n}, 'kl': 0.{n}, 'mean_len': {n}}}\n" for n in range(1, 5)))
+    assert column(run, "step") == [1, 2, 3, 4]
+    assert column(run, "len_mean") == [1, 2, 3, 4]
+    assert any(note.kind == "guessed" and "counted" in note.text for note in run.notes)
+
+
+def test_lines_printed_twice_are_one_row() -> None:
+    run = read("".join(f"step {n} | time {n % 2 + 1}.5s | rollout=1.0s update=0.5s\n" * 2 for n in range(1, 4)))
+    assert run.steps.height == 3
+    assert run.phases.height == 6
+    assert column(run, "segment") == [0, 0, 0]
+
+
+# --- time --------------------------------------------------------------------------------------------------------
+
+
+def test_a_last_time_that_only_rises_is_the_clock() -> None:
+    run = read("".join(f"step {n} | reward 0.5 | len 9 | {3 + n}s\n" for n in (0, 25, 50, 75)))
+    assert column(run, "elapsed_s") == [3, 28, 53, 78]
+    assert column(run, "step_s") == [None] * 4
+
+
+def test_a_time_that_adds_up_is_the_clock_and_one_that_grows_slowly_is_not() -> None:
+    adds = read("".join(f"step {n} | reward 0.5 | time {n * 12.5 + n % 2:.1f}s\n" for n in range(1, 8)))
+    grows = read("".join(f"step {n} | reward 0.5 | time {30 + n / 10:.1f}s\n" for n in range(1, 8)))
+    assert column(adds, "step_s") == [None] * 7
+    assert column(adds, "elapsed_s")[0] == 13.5
+    assert column(grows, "elapsed_s") == [None] * 7
+    assert column(grows, "step_s")[0] == 30.1
+
+
+def test_time_stamps_tell_a_slow_start_from_a_clock() -> None:
+    lines = [f"2026-01-02 03:04:{n * 2:02d} INFO step {n} | reward 0.5 | time {300 + n * 2}s\n" for n in range(1, 8)]
+    assert column(read("".join(lines)), "elapsed_s")[0] == 302
+
+
+def test_elapsed_that_falls_is_the_step_time() -> None:
+    run = read("".join(f"step {n} reward=0.5 elapsed={9 + n % 2}.5s\n" for n in range(1, 6)))
+    assert column(run, "step_s") == [10.5, 9.5, 10.5, 9.5, 10.5]
+
+
+def test_a_running_mean_is_the_step_time_of_the_first_row_only() -> None:
+    run = read(
+        "".join(
+            f"step {n} | reward 0.5 | len 9 | {m}s/step | eta 5m\n" for n, m in ((10, 30.0), (20, 31.0), (30, 32.0))
+        )
+    )
+    assert column(run, "step_s") == [30.0, None, None]
+    assert column(run, "elapsed_s") == [300.0, 620.0, 960.0]
+    assert run.extra["remaining_s"].to_list() == [300.0] * 3
+
+
+def test_stamps_and_times_of_day() -> None:
+    full = read(
+        "[2026-01-02 03:04:05][INFO] step=1 reward=0.5 kl=0.1\n[2026-01-02 03:05:05][INFO] step=2 reward=0.5 kl=0.1\n"
+    )
+    at = column(full, "at")
+    assert (at[1] - at[0]).total_seconds() == 60  # type: ignore[operator, union-attr]
+    assert not full.info.zone_known
+    day = read("23:59:50 INFO step 1 | reward 0.5 | kl 0.1\n00:00:10 INFO step 2 | reward 0.5 | kl 0.1\n")
+    assert column(day, "elapsed_s") == [0.0, 20.0]
+
+
+# --- sessions and epochs -----------------------------------------------------------------------------------------
+
+
+def test_a_step_that_goes_back_is_a_restart() -> None:
+    run = read(
+        "".join(f"step {n} | reward {v} | time {v}s\n" for n, v in ((1, 1.5), (2, 2.5), (3, 1.25), (2, 2.25), (3, 3.5)))
+    )
+    assert column(run, "segment") == [0, 0, 0, 1, 1]
+    assert run.events["kind"].to_list() == ["restart"]
+
+
+def test_epochs_that_count_anew() -> None:
+    run = read("".join(f"Epoch:[{e}/2]({n}/30), Reward: 0.{e}{n}, KL: 0.1\n" for e in (1, 2) for n in (10, 20, 30)))
+    assert column(run, "step") == [10, 20, 30, 40, 50, 60]
+    assert column(run, "segment") == [0] * 6
+    assert run.info.setting("total_steps") == 60
+    assert column(run, "epoch") == [1, 1, 1, 2, 2, 2]
+
+
+def test_epochs_that_count_on() -> None:
+    run = read("".join(f"Epoch {1 + n // 4}/2 | step {n}/8 | reward 0.{n} | kl 0.1\n" for n in range(1, 9)))
+    assert column(run, "step") == list(range(1, 9))
+    assert run.info.setting("total_steps") == 8
+
+
+def test_evaluations_are_events() -> None:
+    run = read("step 5 | reward 0.5 | kl 0.1\n[eval] step 5 | acc 0.75 | time 12.0s\nstep 6 | reward 0.5 | kl 0.1\n")
+    assert run.steps.height == 2
+    assert column(run, "acc") == [None, None]
+    assert run.events.select("kind", "step", "seconds").rows() == [("evaluation", 5, 12.0)]
+
+
+# --- around it ---------------------------------------------------------------------------------------------------
+
+
+def test_own_names_come_first() -> None:
+    run = read("step 1 | my_len 80 | speed 3.0 | reward 0.5\n", mapping=(("my_len", "len_mean"), ("speed", "rollout")))
+    assert column(run, "len_mean") == [80]
+    assert phases(run) == {(1, "speed"): 3.0}
+    with pytest.raises(BadOption, match="no column or phase"):
+        read("", mapping=(("my_len", "length"),))
+
+
+def test_settings_before_the_first_row() -> None:
+    run = read(
+        "  k_samples: 8\n  max_new_tokens: 144\n  model_name: org/tiny\nstep 1 | reward 0.5 | kl 0.1\n  k_samples: 9\n"
+    )
+    assert run.info.setting("group_size") == 8
+    assert run.info.setting("max_tokens") == 144
+    assert run.info.setting("model") == "org/tiny"
+
+
+def test_engine_lines_in_between() -> None:
+    engine = (
+        "INFO 11-30 08:21:53 [loggers.py:111] Engine 000: Avg prompt throughput: 5.5 tokens/s, Avg generation throughput: "
+        "66.4 tokens/s, Running: 1 reqs, Waiting: 0 reqs, GPU KV cache usage: 0.5%, Prefix cache hit rate: 0.0%\n"
+    )
+    text = f"step 1 | reward 0.5 | len 9\n{engine}step 2 | reward 0.5 | len 9\n"
+    run = parsers.read(text.encode())
+    assert run.info.format == "keyvalue"
+    assert run.engine["gen_tok_s"].to_list() == [66.4]
+    assert run.steps.height == 2
+
+
+def test_markdown_table() -> None:
+    run = read(
+        "| step | mean_env_reward | loss | step_time_s |\n|---|---|---|---|\n| 1 | 0.5 | 0.1 | 33.5 |\n| 2 | 0.75 | 0.2 | 34.5 |\n"
+    )
+    assert column(run, "step_s") == [33.5, 34.5]
+    assert column(run, "reward") == [0.5, 0.75]
+
+
+def test_one_line_is_a_run_with_or_without_its_end() -> None:
+    for end in (b"", b"\n"):
+        run = parsers.read(b"step 10 | len 152 | reward 0.53 | time 33.1s" + end)
+        assert (run.info.format, column(run, "step_s")) == ("keyvalue", [33.1])
+
+
+def test_sources_and_documents_are_no_runs() -> None:
+    names = ("stdlib", "purelib")
+    files: list[Path] = []
+    for folder in (Path(sysconfig.get_paths()[name]) for name in names):
+        found = sorted(
+            path for pattern in ("*.py", "*/*.py", "*/*.txt", "*/*.md", "*/METADATA") for path in folder.glob(pattern)
+        )
+        files += found[:: max(1, len(found) // 60)]
+    assert len(files) > 60
+    taken = []
+    for path in files:
+        data = path.read_bytes()
+        if KEYVALUE.recognises(make_head(Origin(path.name), data, len(data) < 65536)).sure:
+            taken.append(path.name)
+    assert taken == []
+
+
+def test_unknown_names_inside_a_block_are_kept() -> None:
+    run = read("Step 4/9\n  Reward: 0.5\n  Fmt: 0.75\n  Response length: 80\n\nStep 5/9\n  Reward: 0.6\n  Fmt: 0.85\n  Response length: 90\n")
+    assert column(run, "len_mean") == [80, 90]
+    assert run.extra["Fmt"].to_list() == [0.75, 0.85]

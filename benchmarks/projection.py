@@ -16,6 +16,7 @@ from benchmarks.stats import Floats, interval_score, quantile, weights
 from timeledger.clock import clock as read_clock
 from timeledger.forecast import Forecast, make_forecast, steps_done
 from timeledger.growth import fit_growth
+from timeledger.learned import LEARNED
 from timeledger.projection import project
 from timeledger.results import Clock
 from timeledger.run import Run
@@ -61,17 +62,18 @@ def guess(case: Case, share: float, run: Run) -> Guess | None:
     timing = fit_timing(run, clock, facts)
     growth = fit_growth(run, clock, facts, case.steps)
     said = project(run, clock, timing, growth, facts)
-    made = make_forecast(run, clock, timing, growth, facts, case.steps)
+    made = make_forecast(run, clock, timing, growth, facts, case.steps, LEARNED.plain())
     if said.total_s is None or made is None:
         return None
     truth, left = case.total_s, case.steps - done
+    here = max(done - max((clock.first_step or 1) - 1, 0), 1)
 
     def error(total: float | None) -> float:
         return float(np.log(total / truth)) if total is not None and total > 0 else float("nan")
 
     return Guess(
         case.repository, case.name, share, error(said.total_s.mid), error(said.total_s.low), error(said.total_s.high),
-        error(clock.elapsed_s * case.steps / done), error(clock.elapsed_s + left * average_s(clock)),
+        error(clock.elapsed_s + left * clock.elapsed_s / here), error(clock.elapsed_s + left * average_s(clock)),
         error(own_total(run, clock, case.steps)), error(clock.elapsed_s + left * plain_s(clock)),
         rank_of_truth(made, truth - clock.elapsed_s), is_flat(case), " ".join(said.because),
     )  # fmt: skip

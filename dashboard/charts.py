@@ -98,3 +98,52 @@ def filled(colour: str, hatch: str, *, outlined: bool) -> dict[str, Any]:
         return {"color": "rgba(0,0,0,0)", "line": {"color": colour, "width": 1}}
     pattern = {"shape": hatch, "fgcolor": colour, "bgcolor": see_through(colour, 0.25), "size": 6, "solidity": 0.5}
     return {"color": colour, "line": {"width": 0}} | ({"pattern": pattern} if hatch else {})
+
+
+def add_line(
+    figure: go.Figure, steps: pl.Series, values: Floats, name: str, colour: str, unit: str, *, dash: str = "solid"
+) -> None:
+    """Add one thinned line."""
+    kept = thin(len(values), values)
+    figure.add_trace(
+        go.Scatter(
+            x=steps.to_numpy()[kept],
+            y=values[kept],
+            mode="lines+markers" if len(values) < 3 else "lines",
+            name=name,
+            line={"color": colour, "width": 2, "dash": dash},
+            hovertemplate=f"%{{y:,.4~r}} {unit}",
+        )
+    )
+
+
+def add_band(figure: go.Figure, x: Floats, low: Floats, high: Floats, colour: str, name: str) -> None:
+    """Add one thinned band between two lines; gaps are left out."""
+    known = np.isfinite(low) & np.isfinite(high)
+    if not known.any():
+        return
+    x, low, high = x[known], low[known], high[known]
+    kept = thin(len(x), low, high)
+    figure.add_trace(
+        go.Scatter(
+            x=np.concatenate([x[kept], x[kept][::-1]]),
+            y=np.concatenate([low[kept], high[kept][::-1]]),
+            fill="toself",
+            fillcolor=colour,
+            line={"width": 0},
+            name=name,
+            hoverinfo="skip",
+        )
+    )
+
+
+def highest(values: pl.Series) -> float:
+    """The largest number of a column, 0 of an empty one."""
+    top = values.max()
+    return float(top) if isinstance(top, int | float) else 0.0
+
+
+def lowest(values: pl.Series) -> float:
+    """The smallest number of a column, 0 of an empty one."""
+    bottom = values.min()
+    return float(bottom) if isinstance(bottom, int | float) else 0.0

@@ -54,8 +54,9 @@ def profiles(comparison: Comparison, per: str, dark: bool) -> go.Figure | None:
     if not rows:
         return None
     runs = [name for name in comparison.table["run"] if any(row[0] == name for row in rows)]
-    figure = blank(dark, height=110 + 44 * len(runs), x=axis)
-    for phase in sorted({row[1] for row in rows}, key=place):
+    phases = sorted({row[1] for row in rows}, key=place)
+    figure = blank(dark, height=110 + 44 * len(runs) + 8 * len(phases), x=axis)
+    for phase in phases:
         style, values = look(phase), {row[0]: row[2] for row in rows if row[1] == phase}
         figure.add_trace(
             go.Bar(
@@ -80,8 +81,10 @@ def waterfall(start: str, end: str, step_a: float, parts: Sequence[tuple[str, fl
     names = [plain(start, 24), *(plain(name, 28) for name, _ in parts), plain(end, 24)]
     if names[0] == names[-1]:
         names[-1] += " "
+    ends = np.cumsum([step_a, *(seconds for _, seconds in parts)])
     text = [units.show_seconds(step_a), *(words.signed_seconds(seconds) for _, seconds in parts)]
-    text.append(units.show_seconds(step_a + sum(seconds for _, seconds in parts)))
+    text.append(units.show_seconds(float(ends[-1])))
+    right = [step_a, *np.maximum(ends[1:], ends[:-1]), float(ends[-1])]
     figure = blank(dark, height=90 + 34 * len(names), x="seconds of a step", legend=False)
     figure.add_trace(
         go.Waterfall(
@@ -89,21 +92,23 @@ def waterfall(start: str, end: str, step_a: float, parts: Sequence[tuple[str, fl
             x=[step_a, *(seconds for _, seconds in parts), 0.0],
             orientation="h",
             measure=["absolute", *("relative" for _ in parts), "total"],
-            text=text,
-            textposition="outside",
-            textfont={"size": 12, "color": inks.ink},
             connector={"line": {"color": inks.grid}},
             increasing={"marker": {"color": inks.alarm}},
             decreasing={"marker": {"color": inks.runs[8]}},
             totals={"marker": {"color": inks.accent}},
             hoverinfo="skip",
-            cliponaxis=False,
         )
     )
-    running = np.cumsum([step_a, *(seconds for _, seconds in parts)])
+    labels = {
+        "mode": "text",
+        "text": [f" {each}" for each in text],
+        "textposition": "middle right",
+        "hoverinfo": "skip",
+    }
+    figure.add_trace(go.Scatter(x=right, y=names, textfont={"size": 12, "color": inks.ink}, cliponaxis=False, **labels))
     figure.update_layout(
         yaxis={"autorange": "reversed", "showgrid": False, "tickfont": {"size": 12, "color": inks.ink}},
-        xaxis={"showgrid": True, "gridcolor": inks.grid, "range": [0, 1.18 * float(running.max())]},
+        xaxis={"showgrid": True, "gridcolor": inks.grid, "range": [0, 1.2 * max(right)]},
         bargap=0.3,
     )
     return figure

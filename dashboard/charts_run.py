@@ -8,7 +8,19 @@ import numpy as np
 import plotly.graph_objects as go
 import polars as pl
 
-from dashboard.charts import Floats, blank, filled, floats, plain, see_through, thin, time_scale
+from dashboard.charts import (
+    add_band,
+    add_line,
+    blank,
+    filled,
+    floats,
+    highest,
+    lowest,
+    plain,
+    see_through,
+    thin,
+    time_scale,
+)
 from dashboard.theme import theme
 from timeledger import units
 from timeledger.palette import look, place
@@ -81,7 +93,7 @@ def profile(analysis: Analysis, unit: str, dark: bool) -> go.Figure | None:
     figure = blank(dark, height=390, y={"share of a step": "% of a step"}.get(unit, unit))
     for name in names:
         figure.add_trace(_layer(table, name, dark, suffix))
-    events = marks(analysis).filter(pl.col("step").is_between(_low(table["step"]), _high(table["step"])))
+    events = marks(analysis).filter(pl.col("step").is_between(lowest(table["step"]), highest(table["step"])))
     figure.update_layout(barmode="stack", bargap=0.12, yaxis={"domain": [0.08 if events.height else 0, 1]})
     figure.update_layout(legend={"traceorder": "normal"}, xaxis={"anchor": "y2" if events.height else "y"})
     if unit == UNITS[1]:
@@ -146,7 +158,7 @@ def fan(analysis: Analysis, dark: bool) -> go.Figure | None:
     if past.is_empty():
         return None
     longest = max(
-        _high(past["end_s"]), *(_high(ahead[name]) for name in ("high95", "worst", "high") if ahead.height), 0
+        highest(past["end_s"]), *(highest(ahead[name]) for name in ("high95", "worst", "high") if ahead.height), 0
     )
     scale, unit = time_scale(longest)
     figure = blank(dark, height=340, y=f"elapsed, {unit}")
@@ -156,12 +168,14 @@ def fan(analysis: Analysis, dark: bool) -> go.Figure | None:
         ("low95", "high95", inks.band_wide, "95 % interval"),
         ("low", "high", inks.band, f"{level} interval"),
     ):
-        _band(figure, x, floats(ahead[low]) / scale, floats(ahead[high]) / scale, colour, label)
-    _line(figure, past["step"], floats(past["end_s"]) / scale, "so far", inks.ink, unit)
+        add_band(figure, x, floats(ahead[low]) / scale, floats(ahead[high]) / scale, colour, label)
+    add_line(figure, past["step"], floats(past["end_s"]) / scale, "so far", inks.ink, unit)
     if ahead.height and not projection.too_early:
-        _line(figure, ahead["step"], floats(ahead["elapsed_s"]) / scale, "most likely", inks.accent, unit, dash="dash")
+        add_line(
+            figure, ahead["step"], floats(ahead["elapsed_s"]) / scale, "most likely", inks.accent, unit, dash="dash"
+        )
     if ahead.height and ahead["worst"].count():
-        _line(
+        add_line(
             figure,
             ahead["step"],
             floats(ahead["worst"]) / scale,
@@ -239,12 +253,12 @@ def lengths(steps: pl.DataFrame, growth: Growth, dark: bool) -> go.Figure | None
     ahead = growth.forecast
     if ahead.height:
         x = floats(ahead["step"])
-        _band(figure, x, floats(ahead["low"]), floats(ahead["high"]), inks.band_wide, "forecast interval")
-        _line(figure, ahead["step"], floats(ahead["mid"]), "forecast", inks.accent, "tokens", dash="dash")
+        add_band(figure, x, floats(ahead["low"]), floats(ahead["high"]), inks.band_wide, "forecast interval")
+        add_line(figure, ahead["step"], floats(ahead["mid"]), "forecast", inks.accent, "tokens", dash="dash")
     for name, label, colour in (("len_max", "longest", inks.soft), ("len_mean", "mean", inks.accent)):
         if name in known:
             rows = steps.select("step", name).drop_nulls()
-            _line(figure, rows["step"], floats(rows[name]), label, colour, "tokens")
+            add_line(figure, rows["step"], floats(rows[name]), label, colour, "tokens")
     if growth.limit is not None:
         figure.add_hline(y=growth.limit, line={"color": inks.alarm, "dash": "dot", "width": 1.5})
         text = f"limit {growth.limit:,.0f}"
@@ -261,7 +275,7 @@ def lengths(steps: pl.DataFrame, growth: Growth, dark: bool) -> go.Figure | None
             hovertemplate="%{y:.1f} %",
         )
         figure.add_trace(bars)
-        top = max(5.0, _high(cut["truncated"]) * 100)
+        top = max(5.0, highest(cut["truncated"]) * 100)
         small = {"size": 10, "color": inks.soft}
         figure.update_layout(
             xaxis={"anchor": "y2"},
@@ -276,48 +290,3 @@ def lengths(steps: pl.DataFrame, growth: Growth, dark: bool) -> go.Figure | None
             },
         )
     return figure
-
-
-def _line(
-    figure: go.Figure, steps: pl.Series, values: Floats, name: str, colour: str, unit: str, *, dash: str = "solid"
-) -> None:
-    kept = thin(len(values), values)
-    figure.add_trace(
-        go.Scatter(
-            x=steps.to_numpy()[kept],
-            y=values[kept],
-            mode="lines+markers" if len(values) < 3 else "lines",
-            name=name,
-            line={"color": colour, "width": 2, "dash": dash},
-            hovertemplate=f"%{{y:,.4~r}} {unit}",
-        )
-    )
-
-
-def _band(figure: go.Figure, x: Floats, low: Floats, high: Floats, colour: str, name: str) -> None:
-    known = np.isfinite(low) & np.isfinite(high)
-    if not known.any():
-        return
-    x, low, high = x[known], low[known], high[known]
-    kept = thin(len(x), low, high)
-    figure.add_trace(
-        go.Scatter(
-            x=np.concatenate([x[kept], x[kept][::-1]]),
-            y=np.concatenate([low[kept], high[kept][::-1]]),
-            fill="toself",
-            fillcolor=colour,
-            line={"width": 0},
-            name=name,
-            hoverinfo="skip",
-        )
-    )
-
-
-def _high(values: pl.Series) -> float:
-    top = values.max()
-    return float(top) if isinstance(top, int | float) else 0.0
-
-
-def _low(values: pl.Series) -> float:
-    bottom = values.min()
-    return float(bottom) if isinstance(bottom, int | float) else 0.0

@@ -65,8 +65,10 @@ def ask(entry: Entry) -> None:
     values: dict[str, float | int | str | bool | None] = {}
     with st.popover("Your facts", icon=":material/edit:", width="stretch", help="What the log does not say"):
         st.caption("Leave empty what you do not know. The log's own values are used unless you type another.")
-        for each in FIELDS:
-            values[each.name] = _number(entry, each, known.get(each.name))
+        for at in range(0, len(FIELDS), 2):
+            for place, each in zip(st.columns(2), FIELDS[at : at + 2], strict=False):
+                with place:
+                    values[each.name] = _number(entry, each, known.get(each.name))
         values["currency"] = st.text_input(
             "Currency", str(known.get("currency") or ""), key=f"fact_{entry.key}_currency", max_chars=8
         )

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard import load, parts, state
 from dashboard.load import Opened
-from timeledger import plan
+from timeledger import plan, units
 from timeledger.plan import EXPERIMENTS, Estimate, PlanInputs, estimate
 
 _NONE: Final = "the defaults"
@@ -67,11 +67,30 @@ def choose_source(opened: Opened) -> None:
         state.plan_from(wanted)
         entry = opened.find(wanted)
         found = plan.from_analysis(load.analysed(entry)) if entry is not None else {}
+        found = {name: (_rounded(value), source) for name, (value, source) in found.items()}
         start = plan.plan_inputs(
             {name: value for name, (value, _) in found.items()}, {name: source for name, (_, source) in found.items()}
         )
         state.start_plan(start)
         _fill(start)
+
+
+def _rounded(value: float | int) -> float | int:
+    """To four digits: more would promise what a fit or a mean cannot hold."""
+    return value if isinstance(value, int) else float(f"{value:.4g}")
+
+
+def compare_with_run(opened: Opened) -> None:
+    """What the run that the plan starts from says itself: its measured step, and the inputs that its log does not hold."""
+    entry, start = opened.find(state.plan_source()), state.planned()
+    if entry is None or start is None:
+        return
+    step_s = load.analysed(entry).clock.step_s
+    if step_s is not None:
+        st.caption(f"Measured in {parts.quiet(entry.label)}: a step takes {units.show_seconds(step_s)} now.")
+    lacking = [plan.LABELS[each.field] for each in MAIN if each.field not in start.sources]
+    if lacking:
+        parts.warnings([f"Not in its log, so a default stands in: {', '.join(lacking)}. Type what you measured."])
 
 
 def ask() -> PlanInputs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import charts_health, charts_run, parts, summary
+from dashboard import charts_health, charts_run, parts, sentences, summary
 from timeledger import compare
 from timeledger.results import Analysis
 
@@ -21,7 +21,7 @@ def evidence(analysis: Analysis) -> None:
     """The charts, each with what it says in words."""
     dark = parts.is_dark()
     if not analysis.run.has_steps:
-        parts.empty("This log has no training steps.", summary.how_to_log(analysis))
+        parts.empty("This log has no training steps.", sentences.how_to_log(analysis))
         the_engine(analysis, dark)
         return
     where_time_goes(analysis, dark)
@@ -53,7 +53,7 @@ def where_time_goes(analysis: Analysis, dark: bool) -> None:
         persist_state="session",
     )
     figure = charts_run.profile(analysis, unit or units[0], dark)
-    parts.chart(figure, "profile", summary.breakdown_words(analysis))
+    parts.chart(figure, "profile", sentences.breakdown(analysis))
     if analysis.breakdown.why:
         st.caption(parts.quiet(analysis.breakdown.why))
 
@@ -62,7 +62,7 @@ def when_it_ends(analysis: Analysis, dark: bool) -> None:
     """Elapsed time and its projection."""
     head = "When it ended" if analysis.state == "finished" else "When it ends"
     missing = analysis.clock.why or analysis.projection.why or ""
-    parts.chart(charts_run.fan(analysis, dark), "fan", summary.fan_words(analysis), head=head, missing=missing)
+    parts.chart(charts_run.fan(analysis, dark), "fan", sentences.projection(analysis), head=head, missing=missing)
 
 
 def lengths(analysis: Analysis, dark: bool) -> None:
@@ -97,7 +97,7 @@ def health(analysis: Analysis, dark: bool) -> None:
     parts.chart(
         charts_health.health(steps, dark),
         "health",
-        summary.health_words(analysis),
+        sentences.health(analysis),
         head="Is it learning",
         missing=missing,
     )
@@ -108,4 +108,4 @@ def the_engine(analysis: Analysis, dark: bool) -> None:
     """What the inference engine did, where the log holds its lines."""
     figure = charts_health.engine(analysis.run.engine, dark)
     if figure is not None:
-        parts.chart(figure, "engine", summary.engine_words(analysis), head="What the engine did")
+        parts.chart(figure, "engine", sentences.engine(analysis), head="What the engine did")

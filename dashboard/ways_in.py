@@ -69,15 +69,17 @@ def _samples() -> None:
     if not found:
         st.caption("No samples are installed.")
         return
-    for name, path in found:
-        if path in state.paths():
+    for each in found:
+        if each.path in state.paths():
             continue
-        if st.button(parts.quiet(name), key=f"sample_{name}", icon=":material/description:", type="tertiary"):
-            state.open_path(path)
+        if st.button(parts.quiet(each.name), key=f"sample_{each.name}", icon=":material/description:", type="tertiary"):
+            state.open_path(each.path)
             st.rerun()
+        if each.shows:
+            st.caption(parts.quiet(each.shows))
     if st.button("Open all samples", key="all_samples"):
-        for _, path in found:
-            state.open_path(path)
+        for each in found:
+            state.open_path(each.path)
         st.rerun()
 
 

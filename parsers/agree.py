@@ -196,6 +196,8 @@ def verdict(a: Sequence[Session], b: Sequence[Session], *, same_format: bool = F
 
     Steps that may have been run again, or are means over another number of steps, may differ in one run.
     """
+    if not a or not b:
+        return Verdict.UNKNOWN
     redone = _redone(a, b) or a[0].span != b[0].span
     if not redone and _plainly_different(a, b):
         return Verdict.DIFFERENT

@@ -266,10 +266,11 @@ class RunBuilder:
         *,
         replace: bool = False,
     ) -> None:
-        """Record a setting once; the first source wins unless `replace`. None and NaN are ignored."""
+        """Record a setting once; the first source wins unless `replace`, but measured beats inferred. None and NaN are ignored."""
         if value is None or (isinstance(value, float) and not math.isfinite(value)):
             return
-        if replace or name not in self.settings:
+        known = self.settings.get(name)
+        if replace or known is None or (kind == "measured" and known.kind != "measured"):
             self.settings[name] = Setting(value=value, source=source, kind=kind)
 
     def note(self, kind: NoteKind, text: str, line: int = 0) -> None:

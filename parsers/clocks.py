@@ -6,7 +6,6 @@ to `step_s` or `elapsed_s`. It depends on the rows alone, never on how the bytes
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Final
 
 import polars as pl
@@ -30,8 +29,8 @@ def key(name: str, meaning: Meaning) -> str:
     return f"{_TAG}{role}:{name}"
 
 
-def settle(run: Run, modified: datetime | None = None) -> Run:
-    """The run with every waiting time put where its behaviour says it belongs; `modified` dates times of day."""
+def settle(run: Run) -> Run:
+    """The run with every waiting time put where its behaviour says it belongs."""
     waiting = [name for name in run.extra.columns if name.startswith(_TAG)]
     run = _percent(run)
     if not waiting:
@@ -44,7 +43,7 @@ def settle(run: Run, modified: datetime | None = None) -> Run:
     for name in waiting:
         _, role, own = name.split(":", 2)
         if role == "day":
-            steps = _date(steps, name, modified)
+            steps = _date(steps, name)
             continue
         if role == "mean":
             steps = _spread_mean(steps, name)
@@ -109,10 +108,8 @@ def _accumulates(rows: pl.DataFrame, moves: pl.DataFrame) -> bool:
     return bool((first["value"] <= 5 * typical * done).all())
 
 
-def _date(steps: pl.DataFrame, name: str, modified: datetime | None) -> pl.DataFrame:
+def _date(steps: pl.DataFrame, name: str) -> pl.DataFrame:
     """Times of day as the time since the first of them: midnight passes where they fall by half a day."""
-    falls = (pl.col(name).drop_nulls().diff() < -43_200).sum()
-    del falls, modified
     clock: list[float | None] = []
     days, last, start = 0, None, None
     for value in steps[name].to_list():

@@ -200,17 +200,12 @@ def _long(build: RunBuilder, header: Header, rows: Iterator[tuple[int, Row]]) ->
 
 def _tracker(build: RunBuilder, header: Header, rows: Iterator[tuple[int, Row]]) -> tuple[Run, ...]:
     """The history of a tracker, under a framework's own names."""
-    metrics, step = MetricRows(build), header.step() or ("_step" if "_step" in header.names else None)
-    for counted, (no, row) in enumerate(rows, 1):
+    metrics, step = MetricRows(build), header.step() or "_step"
+    for _, row in rows:
         numbers = {name: number for name, cell in row.items() if (number := units.number(cell)) is not None}
         at = _at(build, row)
         wall = at.timestamp() if at is not None else numbers.get("_timestamp")
-        place = _step(row, step)
-        if place is None and step is None:
-            place = counted
-            build.note("guessed", "no step column: rows are counted", no)
-        if numbers:
-            metrics.add(numbers, wall, place)
+        metrics.add(numbers, wall, _step(row, step))
     return (metrics.run(),)
 
 

@@ -20,6 +20,8 @@ Shape = Literal["own", "tensorboard", "wandb", "long", "tracker", "plain"]
 _DELIMITERS: Final = ",\t;|"
 _CHART: Final = re.compile(r"(?P<run>.+) - (?P<metric>.+?)(?P<bound>__MIN|__MAX|__step)?$")
 _NAMES: Final = {"tag", "key", "metric", "name", "metric_name"}
+#: Columns of tables that list runs or models.
+_RUNS: Final = {"name", "state", "run", "run id", "run_id", "id", "model", "experiment", "sweep", "tags"}
 _VALUES: Final = {"value", "metric_value"}
 _LONGEST_FIELD: Final = 1 << 20
 
@@ -79,11 +81,14 @@ def shape_of(header: Header) -> Shape | None:
     if "step" in plain and set(plain) & _NAMES and set(plain) & _VALUES:
         return "long"
     known = [meaning(name) for name in header.names if name]
-    if any(each.framework for each in known) or "_step" in header.names:
+    stepped = header.step() is not None or "_step" in header.names
+    if not stepped and set(plain) & _RUNS:
+        return None  # a table of runs, not of steps
+    if stepped and (any(each.framework for each in known) or "_step" in header.names):
         return "tracker"
     columns = {each.target for each in known if each.role in {"column", "phase"}}
     columns |= {resolve(name).name for name in header.names if resolve(name).kind in {"column", "phase", "clock"}}
-    return "plain" if len(columns - {"epoch", ""}) >= (1 if header.step() else 3) else None
+    return "plain" if len(columns - {"epoch", ""}) >= (1 if stepped else 3) else None
 
 
 def chart_parts(name: str) -> tuple[str, str] | None:

@@ -29,7 +29,7 @@ WORDS: Final = {
     "evaluation": "eval", "test": "eval", "testing": "eval", "reference": "ref", "timing": "time", "timings": "time",
     "times": "time", "duration": "time", "durations": "time", "walltime": "time", "secondes": "seconds",
     "learning": "learning", "lrs": "lr", "clipped": "clip", "clipping": "clip", "clips": "clip", "weights": "weight",
-    "truncation": "truncated", "truncate": "truncated", "trunc": "truncated",
+    "truncation": "truncated", "trained": "train", "updated": "update", "sampled": "sample", "truncate": "truncated", "trunc": "truncated",
 }  # fmt: skip
 
 #: Chinese labels, longest first when applied.
@@ -148,7 +148,7 @@ EXACT: Final[dict[str, tuple[str, str, int]]] = {
     **dict.fromkeys(("step_time", "time_per_step", "time/step", "time/total", "time_s/step", "iter_time", "time_per_iter",
                      "perf/time_per_step", "step_time_s", "step_s", "time/train/step_s", "step_total", "time_step", "per_step",
                      "seconds_per_step", "s_per_step", "step_seconds", "time/iter", "total_step_time", "cycle_time",
-                     "update_time_total", "iter_seconds", "train_step_time_total"),
+                     "done_in", "completed_in", "finished_in", "complete_in", "iter_seconds"),
                     ("column", "step_s", 0)),
     **dict.fromkeys(("eta", "remaining", "remaining_time", "time_left", "eta_s", "eta_seconds", "left", "time_remaining",
                      "eta_time", "remaining_s", "remaining_seconds"), ("remaining", "remaining_s", 0)),

@@ -118,6 +118,9 @@ UNIT_RULES: Final[dict[str, Callable[[str, float], Meaning]]] = {
 # --- names decide ------------------------------------------------------------------------------------------------
 
 
+_PER_SECOND: Final = re.compile(r"([a-z]+)(?:_per_|/)(?:seconds|s)$")
+
+
 def _kind(word: str) -> Kind:
     for kind in ("step", "total", "column", "phase", "clock", "count", "mean_step", "remaining", "at"):
         if word == kind:
@@ -149,6 +152,11 @@ def _by_words(parts: list[str]) -> Meaning:
     words = [word for part in parts for word in part.split("_")]
     if set(words) & {"eval"}:
         return EXTRA if not _is_time(words) else Meaning("phase", "evaluation")
+    if rate := _PER_SECOND.search("/".join(parts)):
+        per_step = Meaning("column", "step_s", 3, inverse=True)
+        return (
+            per_step if rate.group(1) in {"step", "iter"} else _rate("_".join(words), 1.0) if "tok" in words else EXTRA
+        )
     if "tok" in words and set(words) & {"s", "seconds"}:
         return _rate("_".join(words), 1.0)
     if _is_time(words):

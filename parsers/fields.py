@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -63,7 +64,10 @@ def resolve(key: str, unit: str = "") -> Meaning:
         return by_unit(spelled, scale)
     if measure:  # a unit that says nothing more than the number: thousands, words
         return EXTRA if measure == "words" else scaled(by_name(spelled), scale)
-    return by_name(spelled)
+    meaning = by_name(spelled)
+    if meaning.kind == "step" and key.rstrip().lower().endswith("steps"):  # more often how many than which
+        return replace(meaning, rank=6) if "/" not in key else meaning
+    return meaning
 
 
 def setting(key: str) -> str | None:

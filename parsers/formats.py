@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from parsers.areal import AREAL_CONSOLE
 from parsers.base import NO, Confidence, Format, Head, Sure
 from parsers.csv import CSV
 from parsers.jsonl import JSONL
 from parsers.keyvalue import KEYVALUE
 from parsers.llama_factory import LLAMA_FACTORY
+from parsers.mlflow import MLFLOW_STORE
 from parsers.notebook import NOTEBOOK
 from parsers.openrlhf import OPENRLHF_CONSOLE
 from parsers.prometheus import PROMETHEUS
@@ -29,6 +31,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     TENSORBOARD,
     WANDB,
     TRACKER_DB,
+    MLFLOW_STORE,
     NOTEBOOK,
     CSV,
     SWIFT,
@@ -37,6 +40,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     VERL_JSONL,
     VERL,
     OPENRLHF_CONSOLE,
+    AREAL_CONSOLE,
     TRL,
     PROMETHEUS,
     VLLM_BENCH_JSON,

@@ -68,12 +68,19 @@ class Grouper:
 
     _samples: dict[int, tuple[Run, tuple[Session, ...]]] = field(default_factory=dict)
     _verdicts: dict[tuple[int, int], tuple[Run, Run, Verdict]] = field(default_factory=dict)
+    _islands: dict[tuple[int, ...], tuple[Cluster, ...]] = field(default_factory=dict)
 
     def group(self, units: Iterable[Unit]) -> tuple[Cluster, ...]:
         """The clusters of these units, by the place of their first unit."""
         ordered = sorted(units, key=lambda unit: unit.key)
         self._forget(ordered)
-        work = _Work(ordered, [self._sample(unit.run) for unit in ordered])
+        islands = {tuple(id(unit.run) for unit in island): island for island in _islands(ordered)}
+        self._islands = {key: self._islands.get(key) or self._group(island) for key, island in islands.items()}
+        found = [cluster for clusters in self._islands.values() for cluster in clusters]
+        return tuple(sorted(found, key=lambda cluster: cluster.units[0].key))
+
+    def _group(self, units: list[Unit]) -> tuple[Cluster, ...]:
+        work = _Work(units, [self._sample(unit.run) for unit in units])
         for step in (self._by_values, _by_tool, _by_rank, _by_resume, _by_place, _loose, _engines):
             step(work)
         return work.clusters()
@@ -101,6 +108,30 @@ class Grouper:
                 work.join(i, j)
             elif found is Verdict.DIFFERENT:
                 work.different.add((i, j))
+
+
+def _islands(units: Sequence[Unit]) -> list[list[Unit]]:
+    """Units whose homes have nothing to do with each other are never compared."""
+    homes = {unit.home for unit in units}
+    island: dict[PurePath, PurePath] = {home: home for home in homes}
+
+    def top(home: PurePath) -> PurePath:
+        while island[home] != home:
+            home = island[home]
+        return home
+
+    by_name: dict[str, PurePath] = {}
+    for home in sorted(homes):
+        others = [parent for parent in home.parents if parent in homes]
+        if home.name:
+            others.append(by_name.setdefault(home.name, home))
+        for other in others:
+            a, b = sorted((top(home), top(other)))
+            island[b] = a
+    found: dict[PurePath, list[Unit]] = {}
+    for unit in units:
+        found.setdefault(top(unit.home), []).append(unit)
+    return list(found.values())
 
 
 class _Work:

@@ -86,7 +86,7 @@ class _JsonlReader(LineReader):
         """The run so far: times whose role was open are settled from all rows."""
         if self._rows.total is not None:
             self.build.setting("total_steps", self._rows.total, "the rows' own total", replace=True)
-        return (clocks.settle(self.build.run(), modified=self.origin.modified),)
+        return (clocks.settle(self.build.run()),)
 
 
 def parse(text: str) -> dict[str, Any] | None:

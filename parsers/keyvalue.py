@@ -16,7 +16,7 @@ from parsers.keyvalue_lines import Line, read_line
 from parsers.lines import LineReader
 from parsers.marks import Mark
 from parsers.rows import RowWriter, Sorted, merge, resolver
-from parsers.tables import MarkdownTable
+from parsers.tables import TextTable
 from parsers.text import Bar, Piece, YearlessClock, stamp_has_zone
 from parsers.vllm import EngineLines
 from timeledger.run import Run
@@ -24,7 +24,9 @@ from timeledger.run import Run
 _WORST: Final = 99
 _DIGITS: Final = re.compile(r"\d+")
 #: A source of so few lines may be a run although it names no step.
-_SHORT: Final = 12
+_SHORT: Final = 40
+#: In a longer source one row alone must tell so many things.
+_RICH: Final = 4
 _GUESSED: Final = "no step number in the log: rows are counted"
 
 
@@ -38,7 +40,7 @@ class _KeyValueReader(LineReader):
         self._look = resolver(origin.mapping)
         self._clock = YearlessClock(origin.modified)
         self._engine = EngineLines(self.build)
-        self._table = MarkdownTable()
+        self._table = TextTable(self._look)
         self._restart()
 
     def _restart(self) -> None:
@@ -61,7 +63,7 @@ class _KeyValueReader(LineReader):
         if self._engine.take(piece.text, piece.no, self._clock):
             self._open = False
             return
-        if "|" in piece.text and (cells := self._table.take(piece.text)) is not None:
+        if (cells := self._table.take(piece.text)) is not None:
             self._take_row(cells, piece.no)
             return
         line = read_line(piece.text, self._look)
@@ -158,7 +160,9 @@ class _KeyValueReader(LineReader):
         last = self._rows.last
         style = _DIGITS.sub("#", line.text.strip())
         near = last is None or mark.step == last or line.bar is not None or mark.step - last == (self._rows.gap or 1)
-        trusted = line.pure and last is not None and mark.step > last and (self._rows.gap is None or style in self._heads)
+        trusted = (
+            line.pure and last is not None and mark.step > last and (self._rows.gap is None or style in self._heads)
+        )
         if (near and (line.pure or last is not None or line.bar is not None)) or trusted:
             self._heads.add(style)
             self._mark, self._mark_rank, self._open = mark.step, mark.rank, line.bar is None
@@ -246,6 +250,11 @@ class _KeyValueReader(LineReader):
         return self._rows.rows > 0 or self._waiting is not None
 
     @property
+    def richest(self) -> int:
+        """How many things the step tells that tells most."""
+        return self._rows.richest()
+
+    @property
     def alike(self) -> bool:
         """True when the steps have numbers of their own and look like rows of one log."""
         return not self._counted and self._rows.alike()
@@ -267,7 +276,7 @@ class _KeyValueReader(LineReader):
             build.setting("total_steps", total, "the step count's own total", replace=True)
         if self._epochs.planned is not None:
             build.setting("epochs", self._epochs.planned, "epoch e/E", replace=True)
-        return (clocks.settle(build.run(), modified=self.origin.modified),)
+        return (clocks.settle(build.run()),)
 
 
 def _of_day(clock: str) -> float:
@@ -285,7 +294,7 @@ def _certain(values: Sorted) -> bool:
         if column in {"reward", "len_mean", "entropy", "loss", "acc"}
     ):
         return True
-    return bool(values.phases) and (len(values.phases) > 1 or any(len(key) > 5 for key in values.phases))
+    return len(values.timed) > 1 or any(len(key) > 5 for key in values.timed)
 
 
 _OWN: Final = frozenset({"truncated", "zero_std", "clipfrac", "kl", "adv_mean", "adv_std", "len_max", "grad_norm"})
@@ -307,7 +316,8 @@ def recognises(head: Head) -> Confidence:
         first = first or (text.strip()[:100] if reader.found else "")
     if reader.rows >= 2 and reader.alike:
         return Confidence(Sure.LIKELY, first)
-    if reader.rows or (reader.found and head.whole and len(head.lines) <= _SHORT):
+    few = head.whole and len(head.lines) <= _SHORT
+    if (reader.rows and (few or reader.richest >= _RICH)) or (reader.found and few):
         return Confidence(Sure.MAYBE, first)
     return NO
 

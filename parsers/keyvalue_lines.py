@@ -25,6 +25,8 @@ _PREFIX: Final = re.compile(
     r"|\[?(?P<clock>[012]?\d:[0-5]\d:[0-5]\d)(?:[.,]\d+)?\]?(?=\s|\])"
     r"|\[(?:INFO|DEBUG|WARNING)\|[^\]]{1,80}\]"
     r"|\[?(?:DEBUG|INFO|SUCCESS|WARNING|WARN|NOTICE|TRACE|METRICS?)\b\]?(?::[\w.]+:)?"
+    r"|[\w.]+:[\w.<>]+:\d+(?=\s*[-|])"
+    r"|[IWEF]\d{4} (?P<glog>\d\d:\d\d:\d\d)[.\d]*\s+\d+ [\w./]+:\d+\]"
     r"|[\w./\-]+\.(?:py|go|cc?|rs|jl|ts|js):\d+(?=\s*[\]:|-])"
     r"|\[[\w./\-]+\.py(?::\d+| ?\(\d+\))?(?::\w+)?\]"
     r"|\[(?:rank ?\d+|Rank ?\d+|PID \d+|[A-Z_]+ \d+ / \d+|pid[ :=]\d+|MainThread|MainProcess|cuda:\d)\]"
@@ -32,6 +34,7 @@ _PREFIX: Final = re.compile(
     r"|[-|:>]+(?=\s)"
     r")"
 )  # fmt: skip
+_SUFFIX: Final = re.compile(r"\s{2,}[\w./\-]+\.py:\d+\s*$")
 _NOISE: Final = re.compile(
     r"Dropping entry|Loading (?:checkpoint|safetensors|pt)|Capturing|Processed prompts|Generating rollouts|^\s*\[DEBUG\]"
     r"|Cumul\.|Summary|\w=\S+ [<>]=? |time \(ms\)|Traceback|^\s*(?:import|from|def|class|return|for|if|print|assert|raise|self\.)\b[^|]*[:(=]"
@@ -54,6 +57,7 @@ _SAMPLE: Final = re.compile(
     re.IGNORECASE,
 )
 _WORTH: Final = re.compile(r"\d")
+_NUMBERS: Final = re.compile(r"\d+")
 _HEAD_ONLY: Final = re.compile(r"^\W*(?:\w+\W+){0,3}$")
 _WEAK: Final = frozenset({"ratio", "acc", "epoch", "sequences", "prompts", "prompt_len"})
 _WEAK_KEYS: Final = frozenset({"length", "max length", "min length", "score", "average", "entropy"})
@@ -91,16 +95,18 @@ class Line:
 
 def is_prose(text: str) -> bool:
     """Many words and hardly a separator: told at the cost of counting characters."""
-    return text.count(" ") > 16 and text.count("=") + text.count(":") + text.count("|") < 2 and "  " not in text.strip()
+    if text.count(" ") <= 16 or text.count("=") + text.count(":") + text.count("|") >= 2:
+        return False
+    return len(_NUMBERS.findall(text)) < 4
 
 
 def strip_prefix(text: str) -> tuple[str, str, str | None]:
     """(prefix, rest, time of day): what loggers put before a message, as often as they do."""
     at, clock = 0, None
     while (match := _PREFIX.match(text, at)) and match.end() > at:
-        clock = match["clock"] or clock
+        clock = match["clock"] or match["glog"] or clock
         at = match.end()
-    return text[:at], text[at:], clock
+    return text[:at], _SUFFIX.sub("", text[at:]), clock
 
 
 def read_line(piece: str, look: Resolver) -> Line | None:
@@ -126,11 +132,7 @@ def _read(text: str, look: Resolver) -> Line | None:
     values.parents.update(
         {key: parent for key, parent in found.parents.items() if parent in values.phases and key in values.phases}
     )
-    if (
-        look("step", "").kind == "step"
-        and values.step is not None
-        and (found.mark is None or values.step_rank < found.mark.rank)
-    ):
+    if values.step is not None and values.step_rank < (6 if found.mark is None else found.mark.rank):
         found.mark = Mark(values.step, values.total, values.step_rank)
     line = Line("noise", values, found.mark, bar, found.sub)
     line.known = values.known

@@ -9,14 +9,14 @@ from typing import Final
 #: Words of a step mark -> how good a mark it is; lower wins.
 _MARKS: Final = {
     "step": 0, "global_step": 0, "global step": 0, "train step": 0, "training step": 0, "training_step": 0, "train_step": 0,
-    "optimizer step": 0, "optim step": 0, "grpo step": 0, "rl step": 0, "steps": 0, "步骤": 0, "步": 0, "步数": 0,
+    "optimizer step": 0, "optim step": 0, "grpo step": 0, "rl step": 0, "步骤": 0, "步": 0, "步数": 0,
     "update": 1, "iter": 2, "iteration": 2, "it": 2, "轮次": 3, "回合": 3, "episode": 3, "round": 3, "batch": 4, "轮": 4,
     "rollout": 5,
 }  # fmt: skip
 _COUNTED: Final = r"[=:#]?\s*[\[(#]?\s*(?P<n>\d[\d,]*)(?:\s*(?:/|of)\s*(?P<total>\d[\d,]*))?\s*[\])]?"
 _MARK: Final = re.compile(
     r"(?<![\w/.\-])(?P<qualifier>(?:example|micro|inner|mini|sub|sgd|ppo|grad|accum\w*|grpo|eval|val|validation|test|warmup|env)[ _-])?"
-    r"(?P<word>global[ _]step|(?:train|training|optimizer|optim|rl)[ _]step|steps?|iter(?:ation)?|update|it|episode|round|rollout|batch|epoch"
+    r"(?P<word>global[ _]step|(?:train|training|optimizer|optim|rl)[ _]step|step|iter(?:ation)?|update|it|episode|round|rollout|batch|epoch"
     r"|步骤|步数|步|回合|轮次|轮)(?P<sep>\s*)" + _COUNTED + r"(?![\w.%]|-\w|\s*(?:examples?|tokens?|epochs|updates)\b)",
     re.IGNORECASE,
 )
@@ -26,7 +26,8 @@ _EPOCH_PAIR: Final = re.compile(
     re.IGNORECASE,
 )
 _LEADING: Final = re.compile(
-    r"\s*(?:[\[(]\s*(?P<a>\d+)\s*/\s*(?P<total>\d+)\s*[\])]|(?P<n>\d{1,9})(?=\s*[:|]|\s+[A-Za-z]))\s*[:|]?"
+    r"\s*(?:[\[(]\s*(?P<a>\d+)\s*(?:/\s*(?P<total>\d+)\s*)?[\])]|(?P<b>\d+)\s*/\s*(?P<of>\d+)(?=\s*[:|,]|\s+[A-Za-z])"
+    r"|(?P<n>\d{1,9})(?=\s*[:|]|\s+[A-Za-z]))\s*[:|]?"
 )
 
 
@@ -103,7 +104,7 @@ def leading_mark(text: str) -> Mark | None:
     match = _LEADING.match(text)
     if match is None:
         return None
-    step, total = _whole(match["n"] or match["a"]), _whole(match["total"])
+    step, total = _whole(match["n"] or match["a"] or match["b"]), _whole(match["total"] or match["of"])
     if step is None or (total is not None and step > total):
         return None
     return Mark(step, total, 8, "")

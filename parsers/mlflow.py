@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from parsers.base import Origin
+from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.build import RunBuilder
 from parsers.settings import from_config
 from parsers.tagrows import moment
@@ -171,3 +171,50 @@ def _text(path: Path) -> str:
         return path.read_text("utf-8", errors="replace") if path.stat().st_size <= _LARGEST else ""
     except OSError:
         return ""
+
+
+def recognises(head: Head) -> Confidence:
+    """The `meta.yaml` of a run folder, which stands for the folder."""
+    path = head.origin.path
+    if head.name != "meta.yaml" or path is None or not (b"run_id:" in head.data or b"run_uuid:" in head.data):
+        return NO
+    return Confidence(Sure.CERTAIN, "meta.yaml of an MLflow run") if _trains(path.parent / "metrics") else NO
+
+
+def _trains(metrics: Path) -> bool:
+    """True for metrics of more than an evaluation (`trainer.evaluate()` after training opens a run of its own)."""
+    try:
+        return any(not path.name.startswith("eval_") and path.name != "epoch" for path in metrics.iterdir())
+    except OSError:
+        return False
+
+
+class StoreReader:
+    """Reads the run folder around a `meta.yaml`; the file itself holds no metrics."""
+
+    def __init__(self, origin: Origin) -> None:
+        self.origin = origin
+
+    def feed(self, data: bytes) -> None:
+        """The metrics stand in other files of the folder."""
+
+    def runs(self) -> tuple[Run, ...]:
+        """The folder's run."""
+        found = read_file_store(self.origin.path.parent) if self.origin.path is not None else ()
+        if not found:
+            build = RunBuilder(self.origin, "mlflow")
+            build.note("warning", "no metrics beside this meta.yaml")
+            return (build.run(),)
+        return found
+
+
+MLFLOW_STORE: Final = Format(
+    name="mlflow",
+    title="MLflow run folder (mlruns/)",
+    kind="document",
+    recognises=recognises,
+    open=StoreReader,
+    reads="every metric with its time, TRL's phase times, settings, status",
+    lacks="metrics that were never logged to MLflow",
+    more='`report_to=["mlflow"]` in TRL and transformers',
+)

@@ -31,7 +31,7 @@ def recognises(head: Head) -> Confidence:
     start = head.data[:2048].lstrip()
     if not start.startswith(b"{"):
         return NO
-    if b'"cells"' in start or b'"nbformat"' in head.data:
+    if (b'"cells"' in start and b'"cell_type"' in head.data) or b'"nbformat"' in start:
         return Confidence(Sure.CERTAIN, "a JSON object with cells of a notebook")
     return Confidence(Sure.LIKELY, f"the name {head.name}") if head.name.endswith(".ipynb") else NO
 

@@ -32,6 +32,8 @@ _START: Final = re.compile(
 )
 _DELIMITER: Final = re.compile(r"[|,;{}\[\]()]| - |\s{2,}|\band\b|—|–|•|>>+|→|->")
 _WORD: Final = re.compile(r"[A-Za-z一-鿿][\w'一-鿿]*")
+#: Pictures that people put in front of labels.
+_SYMBOLS: Final = re.compile("[\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]+")
 _TAG: Final = re.compile(r"\s*[\[(<【][\w .:/\-]{1,30}[\])>】]")
 #: A word before a key that makes it another thing: `val loss=0.3` is not the training loss.
 _QUALIFIERS: Final = frozenset({
@@ -42,6 +44,10 @@ _QUALIFIERS: Final = frozenset({
 _STATISTICS: Final = frozenset({
     "mean", "avg", "average", "std", "min", "max", "median", "total", "sum", "low", "high", "overall"
 })  # fmt: skip
+#: Words of sentences: a key that is followed by its value without `=` or `:` holds none.
+_PROSE: Final = frozenset(
+    {"the", "a", "an", "of", "we", "is", "are", "that", "this", "then", "so", "she", "he", "it", "answer"}
+)
 _QUOTED_TEXT: Final = re.compile(r"(?<=[=:,\[(\s])(?:'(?:[^'\\]|\\.){0,4000}'|\"(?:[^\"\\]|\\.){0,4000}\")")
 _RETURNS: Final = re.compile(
     r"^\s*(?P<key>\w+(?: \w+)?) (?:of|at|for|in|after) (?=(?:step|iter(?:ation)?|update)\s+\d+\s*[:=])", re.IGNORECASE
@@ -65,13 +71,14 @@ class Scan:
     head: str = ""
     piped: bool = False
     has_dict: bool = False
+    inside: str = ""
     parents: dict[str, str] = field(default_factory=dict)
 
 
 def scan(text: str) -> Scan:
     """Find marks, pairs and words of a line (prefix and progress bars taken off before)."""
     out = Scan(piped="|" in text or "│" in text)
-    text = text.translate(_TABLE)
+    text = _SYMBOLS.sub("  ", text.translate(_TABLE))
     text = _take_dicts(text, out)
     if rewritten := _RETURNS.match(text):
         text = f"{text[rewritten.end() :].replace(':', ' | ' + rewritten.group('key') + ':', 1)}"
@@ -157,6 +164,15 @@ def _one(before: str, value: Value, last: bool, head: str, out: Scan) -> str:
     """Sort out one value by the text before it; gives back the head (`Rewards:` of `Rewards: mean=0.5, std=0.1`)."""
     body, sep = _separator(_drop_tag(before))
     head, segment = _head(body, sep, head, out)
+    over = head
+    if segment.lower() in _STATISTICS and out.pairs:
+        if "(" in body:  # `reward 0.5 (max 1.0, min 0.0)`
+            out.inside = out.pairs[-1].key
+        elif ")" in body:
+            out.inside = ""
+        over = out.inside or head
+    else:
+        out.inside = ""
     if not segment:
         out.bare.append((value, last))
         return head
@@ -166,11 +182,14 @@ def _one(before: str, value: Value, last: bool, head: str, out: Scan) -> str:
         out.words += dropped
         segment = " ".join(words)
     too_long = len(words) > (_KEY_WORDS if sep else 3) or len(segment) > _KEY_LENGTH
-    if too_long or (not sep and len(words) > 1 and resolve(segment, value.unit).kind == "extra"):
+    prose = (
+        not sep and len(words) > 1 and (not _PROSE.isdisjoint(words) or resolve(segment, value.unit).kind == "extra")
+    )
+    if too_long or prose:
         out.words += _count(segment)
         return head
     out.key_words += len(words)
-    key = _under(head, segment, value.unit)
+    key = _under(over, segment, value.unit)
     out.pairs.append(Pair(key, value))
     if head and "tim" in head.lower():
         out.parents[key] = f"{head} total" if key != f"{head} total" else ""

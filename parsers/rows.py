@@ -38,7 +38,10 @@ class Pair:
 
 @dataclass(slots=True)
 class Sorted:
-    """What one line says, in canonical units. `ranks` says how good the key of each column was (lower is better)."""
+    """What one line says, in canonical units. `ranks` says how good the key of each column was (lower is better).
+
+    `lists` are the columns averaged from a list here, `timed` the phases written with a unit of time.
+    """
 
     step: int | None = None
     step_rank: int = 99
@@ -52,6 +55,7 @@ class Sorted:
     extra: dict[str, float] = field(default_factory=dict)
     counts: list[tuple[Meaning, float]] = field(default_factory=list)
     lists: set[str] = field(default_factory=set)
+    timed: set[str] = field(default_factory=set)
     at: datetime | None = None
 
     @property
@@ -152,10 +156,14 @@ def _sort_pair(out: Sorted, pair: Pair, look: Resolver) -> None:
         out.total = int(canonical) if canonical < 1e12 and canonical >= 1 else out.total
     elif meaning.kind == "column":
         out.put(meaning.name, canonical, meaning.rank, pair.key)
+        if value.spread is not None and meaning.name == "reward":
+            out.put("reward_std", value.spread, 5, f"{pair.key} ±")
         if value.items:
             out.lists.add(meaning.name)
     elif meaning.kind == "phase":
         out.phases.setdefault(pair.key, (meaning.name, canonical))
+        if value.unit or pair.key.endswith(("_s", "_sec", "_seconds", "_ms")):
+            out.timed.add(pair.key)
     elif meaning.kind == "at":
         out.at = _moment(canonical)
     elif meaning.kind == "count":
@@ -220,6 +228,10 @@ class RowWriter:
         """True when two steps tell mostly the same things, as the rows of a log do."""
         shapes = [frozenset(known) for known in self._values.values() if known]
         return any(2 * len(a & b) >= len(a | b) for place, a in enumerate(shapes[:50]) for b in shapes[place + 1 : 50])
+
+    def richest(self) -> int:
+        """How many things the step tells that tells most."""
+        return max((len(known) for known in self._values.values()), default=0)
 
     def has(self, step: int, names: Iterable[str]) -> bool:
         """True when this session's row of the step holds one of the columns or clocks."""

@@ -2,7 +2,8 @@
 
 The rule of the last line: a line counts once it is ended by LF or CR. Two kinds of unended last line count all the
 same, because they are complete in themselves: one `{...}` object (a JSON line of a writer that saves the line end), and
-a state of the training progress bar (tqdm ends a bar only when it draws the next one). Everything else waits.
+a state of the training progress bar (tqdm ends a bar only when it draws the next one). Everything else waits; only text
+in memory that is one single line (something pasted) is read without a line end, since nothing more will come.
 
 The format is found in windows of 64 KiB: a certain answer for the log of a trainer settles it; a fallback or an
 engine's log stays provisional for the first 4 MiB, since a trainer's lines may come after a long start.
@@ -225,7 +226,7 @@ def read_whole(origin: Origin, fixed: Format | None, data: bytes | memoryview | 
         for block in blocks_of(origin.path):
             feeder.feed(block)
     feeder.finish()
-    feeder.complete = True
+    feeder.complete = data is not None
     return feeder
 
 

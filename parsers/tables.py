@@ -1,4 +1,4 @@
-"""Markdown tables of metrics: `| step | reward | step_time_s |`, a rule, rows."""
+"""Printed tables of metrics: markdown, PrettyTable, box drawings, or columns set apart by blanks."""
 
 from __future__ import annotations
 
@@ -9,29 +9,52 @@ from parsers.fields import resolve
 from parsers.rows import Pair, Resolver, Sorted, sort_out
 from parsers.values import take
 
-_RULE: Final = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)+\|?\s*$")
+_RULE: Final = re.compile(r"[\s|+\-=:─━│┃┼╇╪┡┩├┤╞╡┌┐└┘┏┓┗┛┬┴┳┻┠┨]+$")
+_BOX: Final = str.maketrans("│┃", "||")
+#: A table is at least so wide.
+_CELLS: Final = 3
 
 
-class MarkdownTable:
+class TextTable:
     """Follows a text line by line; rows of a table that has a step column come out sorted."""
 
     def __init__(self, look: Resolver = resolve) -> None:
         self._look = look
-        self._header: list[str] = []
-        self._open: list[str] | None = None
+        self._header: list[str] | None = None
+        self._piped = False
 
     def take(self, text: str) -> Sorted | None:
         """The row that the line is, None for any other line."""
-        cells = [cell.strip(" `*") for cell in text.strip().strip("|").split("|")]
+        text = text.translate(_BOX)
+        piped = "|" in text
         if _RULE.match(text):
-            known = sum(self._look(key, "").kind != "extra" for key in self._header)
-            good = known >= 2 and any(self._look(key, "").kind == "step" for key in self._header)
-            self._open = self._header if good and len(cells) == len(self._header) else None
             return None
-        if self._open is not None and len(cells) == len(self._open):
-            pairs = [
-                Pair(key, found[0]) for key, cell in zip(self._open, cells, strict=True) if (found := take(cell, 0))
-            ]
-            return sort_out(pairs, self._look)
-        self._open, self._header = None, cells
+        if self._header is not None and piped == self._piped:
+            if (row := self._row(_cells(text, piped))) is not None:
+                return row
+        self._header = None
+        if piped or text.lstrip(" *#")[:4].lower() in {"step", "iter", "upda", "glob"}:
+            cells = _cells(text, piped)
+            if self._is_header(cells):
+                self._header, self._piped = cells, piped
         return None
+
+    def _is_header(self, cells: list[str]) -> bool:
+        if len(cells) < _CELLS or any(len(cell) > 40 or take(cell, 0) for cell in cells if cell):
+            return False
+        kinds = [self._look(cell, "").kind for cell in cells if cell]
+        return kinds.count("step") >= 1 and len(kinds) - kinds.count("extra") - kinds.count("step") >= 2
+
+    def _row(self, cells: list[str]) -> Sorted | None:
+        assert self._header is not None
+        if len(cells) != len(self._header):
+            return None
+        pairs = [Pair(key, found[0]) for key, cell in zip(self._header, cells, strict=True) if cell and (found := take(cell, 0))]
+        row = sort_out(pairs, self._look)
+        return row if row.step is not None and row.known else None
+
+
+def _cells(text: str, piped: bool) -> list[str]:
+    if not piped:
+        return text.split()
+    return [cell.strip(" `*") for cell in text.strip().strip("|").split("|")]

@@ -19,6 +19,7 @@ class Gathered:
         self.extra: dict[str, float] = {}
         self.phases: list[tuple[Meaning, float]] = []
         self.evaluation: list[tuple[Meaning, float]] = []
+        self.not_numbers: list[str] = []
         self.runtime: float | None = None
         self.ends = False
         self.wall: float | None = None
@@ -27,6 +28,7 @@ class Gathered:
     def column(self, what: Meaning, value: float) -> None:
         """Keep the value under its column when no better name holds it; the loser goes to the extra metrics."""
         if math.isnan(value):
+            self.not_numbers.append(what.target)
             return
         held = self._holders.get(what.target)
         if held is not None and held[0].rank <= what.rank:
@@ -73,7 +75,8 @@ def gather(tags: dict[str, tuple[float, float | None]]) -> Gathered:
         else:  # on another axis
             continue
         got.wall = wall if got.wall is None else got.wall
-        got.framework = got.framework or what.framework
+        if what.framework is not None and got.framework in {None, "verl"}:  # ROLL writes some of verl's names
+            got.framework = what.framework
     for tag, value in unknown.items():
         if "acc" not in got.values and _is_accuracy(tag) and 0 <= value <= 1:
             got.values["acc"] = value

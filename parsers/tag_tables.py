@@ -110,6 +110,7 @@ SKYRL: Final[Table] = {
 }
 
 #: AReaL. No step time of its own (but version 0.3's `timeperf/e2e`); `seq_len` includes the prompt, see `tags.derive`.
+#: Names of the update stood without `update/` at first. `no_eos_ratios` marks the longest answers of a batch, cut or not.
 AREAL: Final[Table] = {
     "timeperf/e2e": Col("step_s"),
     "timeperf/rollout": Ph("rollout"),
@@ -125,6 +126,15 @@ AREAL: Final[Table] = {
     "timeperf/checkpoint_for_recover": Ph("checkpoint"),
     "timeperf/eval": Ph("evaluation"),
     "timeperf/clear_batches": Ph("other"),
+    "timeperf/load_bcast": Ph("data"),
+    "timeperf/actor_generate/main": Ph("rollout"),
+    "timeperf/actor_inference/main": Ph("old_logprob"),
+    "timeperf/ref_inference/main": Ph("ref_logprob"),
+    "timeperf/rew_inference/main": Ph("reward"),
+    "timeperf/reward_inference/main": Ph("reward"),
+    "timeperf/critic_inference/main": Ph("values"),
+    "timeperf/actor_train_step/main": Ph("update"),
+    "timeperf/critic_train_step/main": Ph("update_critic"),
     **{
         f"timeperf/{who}_{what}": Ph("sleep_wake")
         for who in ("rollout", "actor", "critic", "ref", "teacher")
@@ -134,19 +144,24 @@ AREAL: Final[Table] = {
         f"{actor}/{name}": column
         for actor in ("ppo_actor", "grpo_actor")
         for name, column in {
-            "no_eos_ratios/avg": Col("truncated"),
             "prompt_len/avg": Col("prompt_len"),
             "n_tokens": Col("tokens"),
             "n_seqs": Col("sequences"),
             "task_reward/avg": Col("reward"),
             "advantages/avg": Col("adv_mean"),
             "kl_rewards/avg": Col("kl", -1.0),
-            "update/importance_weight/avg": Col("ratio"),
-            "update/clip_ratio/avg": Col("clipfrac"),
-            "update/entropy/avg": Col("entropy"),
-            "update/actor_loss/avg": Col("loss"),
-            "update/grad_norm": Col("grad_norm"),
-            "update/lr": Col("lr"),
+            **{
+                f"{scope}{key}": Col(target)
+                for scope in ("update/", "")
+                for key, target in {
+                    "importance_weight/avg": "ratio",
+                    "clip_ratio/avg": "clipfrac",
+                    "entropy/avg": "entropy",
+                    "actor_loss/avg": "loss",
+                    "grad_norm": "grad_norm",
+                    "lr": "lr",
+                }.items()
+            },
         }.items()
     },
 }

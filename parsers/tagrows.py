@@ -45,7 +45,12 @@ class TagRows:
 
     def __init__(self, build: RunBuilder) -> None:
         self.build = build
+        #: Line of the log that is being read: the row of a step keeps the one it began on.
+        self.line = 0
+        #: True where slime's `train/*` stand on another axis than its rollouts (trackers keep both under one number).
+        self.apart = True
         self._step: int | None = None
+        self._step_line = 0
         self._tags: dict[str, tuple[float, float | None]] = {}
         self._again = False
         self._last: dict[str, int] = {}
@@ -63,6 +68,9 @@ class TagRows:
 
     def add(self, step: int, tag: str, value: float, wall: float | None) -> None:
         """Take one metric of one step; `wall` is Unix seconds."""
+        if step < 0:
+            self.build.note("skipped", "a metric of a step below 0")
+            return
         last = self._last.get(tag)
         if last is None:
             if len(self._last) >= _MAX_NAMES:
@@ -71,16 +79,28 @@ class TagRows:
         elif step <= last:
             self.flush()
             if step < last:
-                self.build.new_segment()
-                self._last.clear()
-                self._forget()
+                self._new_segment(step, wall)
             else:
                 self._again = True
         if step != self._step:
             self.flush()
-            self._step = step
+            self._step, self._step_line = step, self.line
         self._last[tag] = step
         self._tags[tag] = (value, wall)
+
+    def session(self) -> None:
+        """What follows belongs to another session of the run, whatever its step numbers."""
+        self.flush()
+        self.build.new_segment()
+        self._last.clear()
+        self._forget()
+
+    def _new_segment(self, step: int, wall: float | None) -> None:
+        self.build.new_segment()
+        text = f"the step count goes back to {step}"
+        self.build.event("restart", line=self.line, at=moment(wall), step=step, text=text)
+        self._last.clear()
+        self._forget()
 
     def run(self) -> Run:
         """The run so far, with the open step as far as it goes; the step may still gain names afterwards."""
@@ -88,13 +108,24 @@ class TagRows:
             self.flush()
         if not self._tags and not self._nameless:
             return self.build.run()
+        return self.settled().run()
+
+    def settled(self) -> RunBuilder:
+        """A copy of the builder with the open step as far as it goes, to write more on."""
+        if self._step is not None and self._step + self._from_one in self._evaluations:
+            self.flush()
         twin = copy.copy(self)
         twin.build = self.build.fork()
         twin._waiting, twin._evaluations = dict(self._waiting), {}
         twin.flush()
         if twin._nameless:
             twin._give_waiting()
-        return twin.build.run()
+        return twin.build
+
+    @property
+    def empty(self) -> bool:
+        """True while this session has no metric at all."""
+        return not self._tags and not self._waiting and self.build.last_step is None
 
     @property
     def _nameless(self) -> bool:
@@ -119,7 +150,7 @@ class TagRows:
         got = gather(tags)
         build = self.build
         build.framework = build.framework or got.framework
-        if build.framework == "slime" and (apart := [tag for tag in tags if tag.startswith("train/")]):
+        if self.apart and build.framework == "slime" and (apart := [tag for tag in tags if tag.startswith("train/")]):
             build.note("info", "slime counts train/* in optimizer steps, not rollouts: left out")
             tags = {tag: held for tag, held in tags.items() if tag not in apart}
             got = gather(tags)
@@ -128,6 +159,8 @@ class TagRows:
         if build.framework == "verl" and got.framework == "verl":
             self._verl(step, {tag: value for tag, (value, _) in tags.items()}, got.wall)
             return
+        for column in got.not_numbers:
+            build.note("warning", f"{column} is not a number (NaN)")
         self._evaluation(step, got.evaluation, next(iter(tags.values()))[1])
         if not again:
             for what, seconds in got.phases:
@@ -137,8 +170,9 @@ class TagRows:
         for column, value in derive(numbers).items():
             got.values.setdefault(column, value)
         self._clocks(step, got, next(iter(tags.values()))[1])
-        if "num_tokens" in numbers or "train/num_tokens" in numbers:
-            self._seen(step, numbers.get("num_tokens", numbers.get("train/num_tokens", math.nan)), got.values)
+        seen = numbers.get("train/num_tokens", numbers.get("num_tokens"))
+        if seen is not None and build.framework == "TRL":  # elsewhere it may be the step's own count
+            self._seen(step, seen, got.values)
         self._row(step, got, again)
 
     def _verl(self, step: int, numbers: dict[str, float], wall: float | None) -> None:
@@ -158,7 +192,7 @@ class TagRows:
             if waiting is not None:
                 values, extra, wall = waiting[0] | values, waiting[1] | extra, wall if wall is not None else waiting[2]
             values["span"] = self._span(step)
-        self.build.row(step, values, at=moment(wall), extra=extra, overwrite=again)
+        self.build.row(step, values, line=self._step_line, at=moment(wall), extra=extra, overwrite=again)
 
     def _wait(self, step: int, values: dict[str, Any], extra: dict[str, float], wall: float | None) -> None:
         if not values and not extra:

@@ -65,14 +65,25 @@ _OFF: Final = re.compile(
     r"ray/|system/(?:gpu|cpu|mem|system_mem|disk|network|proc)|timing/setup/|_hparams_/|hparam|hp_metric|gpu_monitor/"
 )
 _AGGREGATE: Final = re.compile(r"@(?:sum|mean|max|min|std|p50|p99)$")
-#: Only these frameworks write these names; others of their tables are shared with hand-written loops.
-_TELLING_TRL: Final = re.compile(
-    r"(?:train/)?(?:completions?[/_]|rewards/|frac_reward_zero_std|step_time|profiling/)|train/(?:eps$|objective/)"
-)
+#: Names that only one framework writes; the others of its table are shared with hand-written loops.
+_TELLING: Final = {
+    name: re.compile(pattern)
+    for name, pattern in {
+        "TRL": r"(?:train/)?(?:completions?[/_]|rewards/|frac_reward_zero_std|profiling/)|train/(?:eps$|objective/|num_tokens|step_time)",
+        "verl": r"timing_s/|timing_per_token|critic/(?:rewards|score|advantages)/|response_length/|prompt_length/|perf/total_num",
+        "OpenRLHF": r"(?:rollout/(?:response_length_mean|truncated_rate|reward_mean|num_samples)|timing/|perf/experience_maker|actor_lr$|actor_grad)",
+        "NeMo-RL": r"timing/train/|timing/validation/|train/(?:mean|max)_gen_tokens_per_sample",
+        "AReaL": r"timeperf/|(?:ppo|grpo)_actor/",
+        "SkyRL": r"generate/(?:avg|max|min)_num_tokens|timing/(?:fwd_|train_critic|policy_train|sync_weights)|policy/policy_",
+        "slime": r"rollout/(?:response_len/|raw_reward)|perf/(?:rollout|train_wait|actor_train|update_weights)_time",
+        "ROLL": r"tokens?/(?:response|prompt|total)_|time/step_(?:generate|rollout|train|model_update)|system/samples",
+        "open-instruct": r"val/sequence_lengths|val/stop_rate|time/(?:trainer_waiting|group_generation)|learner_tokens",
+        "prime-rl": r"optim/|time/(?:wait_for|broadcast_weights|forward_backward)|entropy/all/|is_truncated/",
+    }.items()
+}
 _LAST_RESORT: Final = 10
 #: First parts of a name that only group metrics.
 _GROUPS: Final = {"train", "training", "rollout", "rollouts", "metrics", "charts", "stats", "env", "episode", "global"}
-
 
 
 @lru_cache(maxsize=8192)
@@ -85,7 +96,7 @@ def meaning(tag: str) -> Meaning:
     if bare in _END:
         return Meaning("end", name=name)
     if bare == "num_tokens":
-        return Meaning("tokens_seen", name=name, framework="TRL")
+        return Meaning("tokens_seen", name=name, framework=_sure(name, "TRL"))
     if name in _BESIDE:
         return Meaning("beside", "epoch" if name.endswith("epoch") else "", name)
     if name in _EVAL_SECONDS:
@@ -98,7 +109,7 @@ def meaning(tag: str) -> Meaning:
 def _tabled(name: str, bare: str) -> Meaning | None:
     """The answer of the frameworks' tables."""
     if found := trl_keys.look_up(bare):
-        return _of(found, name, "TRL" if _TELLING_TRL.match(name) else None)
+        return _of(found, name, "TRL")
     plain = _AGGREGATE.sub("", name)
     for framework, table in _TABLES:
         if found := table.get(name) or table.get(plain):
@@ -106,7 +117,13 @@ def _tabled(name: str, bare: str) -> Meaning | None:
     return _verl(name) or (_of(found, bare, "OpenRLHF") if (found := tag_tables.OPENRLHF.get(bare)) else None)
 
 
+def _sure(name: str, framework: str | None) -> str | None:
+    """The framework, when only it writes this name."""
+    return framework if framework is not None and _TELLING[framework].match(name) else None
+
+
 def _of(entry: Col | Ph, name: str, framework: str | None) -> Meaning:
+    framework = _sure(name, framework)
     if isinstance(entry, Col):
         return Meaning("column", entry.column, name, entry.scale, entry.offset, framework=framework)
     return Meaning("phase", entry.phase, name, entry.scale, 0.0, entry.parent, entry.outside, entry.overlaps, framework)
@@ -116,11 +133,11 @@ def _verl(name: str) -> Meaning | None:
     """Names of verl one by one; a whole step of verl goes to `verl_keys.apply`, which sees them together."""
     if column := verl_keys.COLUMNS.get(name):
         order = list(verl_keys.COLUMNS).index(name)
-        return Meaning("column", column, name, framework="verl", rank=order)
+        return Meaning("column", column, name, framework=_sure(name, "verl"), rank=order)
     timer = verl_keys.timer(name)
     if timer is None or (name.startswith("timing/") and timer not in verl_keys.PHASES):
         return None
-    return Meaning("phase", verl_keys.phase_of(timer), timer, framework="verl")
+    return Meaning("phase", verl_keys.phase_of(timer), timer, framework=_sure(name, "verl"))
 
 
 def _rest(name: str) -> Meaning:
@@ -151,6 +168,9 @@ def derive(tags: Mapping[str, float]) -> dict[str, float]:
         right, count = tags.get(f"{actor}/correct_n_seqs"), tags.get(f"{actor}/n_seqs")
         if right is not None and count:
             found["acc"] = right / count
+        tokens = tags.get(f"{actor}/n_tokens")
+        if count is None and tokens and whole and abs(tokens / whole - round(tokens / whole)) < 0.01:
+            found["sequences"] = float(round(tokens / whole))
     total = tags.get("train/total_length")
     answer = tags.get("train/response_length", tags.get("train/rollout/response_length_mean"))
     if total is not None and answer is not None:

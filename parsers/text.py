@@ -200,17 +200,17 @@ def bars(text: str) -> Iterator[Bar]:
     at = 0
     while match := (_BAR.search(text, at) or _COUNT.search(text, at)):
         groups = match.groupdict()
-        rate, unit = groups.get("rate"), (groups.get("unit") or "").strip()
+        rate, unit = units.number(groups.get("rate") or ""), (groups.get("unit") or "").strip()
         per_item = None
-        if rate and rate != "?" and float(rate) > 0:
-            per_item = 1 / float(rate) if unit.endswith("/s") else float(rate)
+        if rate:
+            per_item = 1 / rate if unit.endswith("/s") else rate
         remaining = groups.get("rem")
         yield Bar(
             desc=text[at : match.start()].strip().rstrip(":"),
             n=int(match["n"]),
             total=int(groups["total"]) if groups.get("total") else None,
-            elapsed_s=units.seconds(match["el"]) or 0.0,
-            remaining_s=None if remaining in {None, "?"} else units.seconds(remaining or ""),
+            elapsed_s=_clock(match["el"]),
+            remaining_s=None if remaining is None or remaining == "?" else _clock(remaining),
             rate_s=per_item,
             unit=unit,
             post=(groups.get("post") or "").lstrip(", "),
@@ -218,3 +218,13 @@ def bars(text: str) -> Iterator[Bar]:
             end=match.end(),
         )
         at = match.end()
+
+
+def _clock(text: str) -> float:
+    """Seconds of a bar's `MM:SS`, `H:MM:SS` or `2 days, H:MM:SS`."""
+    if "d" in text:
+        return units.seconds(text) or 0.0
+    total = 0
+    for part in text.split(":"):
+        total = total * 60 + int(part)
+    return float(total)

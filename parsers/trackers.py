@@ -14,9 +14,9 @@ from timeledger.run import Run
 #: Where a row says its own step, best first; a tracker's own counter counts rows.
 _STEPS: Final = (
     "train/global_step", "trainer/global_step", "training/global_step", "rollout/step", "train/step", "training_step",
-    "global_step",
+    "global_step", "step", "iteration", "eval/global_step", "eval/step",
 )  # fmt: skip
-_PLACE: Final = {*_STEPS, "eval/step", "step", "_step", "_timestamp", "_runtime", "_wandb"}
+_PLACE: Final = {*_STEPS, "_step", "_timestamp", "_runtime", "_wandb"}
 _SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _STEP_TIMES: Final = ("train/step_time", "step_time")
 

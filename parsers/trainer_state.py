@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from parsers import settings, training_args
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.build import RunBuilder
 from parsers.swift import metrics_of
@@ -45,8 +46,16 @@ class TrainerStateReader:
         if self._read != len(self._data):
             self._build = RunBuilder(self._build.origin, "trainer_state", "TRL")
             self._read = len(self._data)
+            if self._build.origin.path is not None:
+                self._arguments(training_args.beside(self._build.origin.path))
             _Document(self._build).take(bytes(self._data))
         return (self._build.run(),)
+
+    def _arguments(self, arguments: dict[str, Any]) -> None:
+        settings.from_config(self._build, arguments, "training_args.bin")
+        name = str(arguments.get("class", "")).removesuffix("Config")
+        if name.isupper():
+            self._build.setting("algorithm", name, "training_args.bin: class")
 
 
 class _Document:

@@ -32,8 +32,6 @@ _GPU_SHARE: Final = re.compile(r"actual GPU utilization = ([\d.]+)%")
 _ARGUMENT: Final = re.compile(r"\s*(?:\w+\()?([a-z_]\w{2,60})=('[^']*'|[^,()\[\]{}]+),\s*$")
 _SCRIPT: Final = re.compile(r"Script started on ")
 _WANDB_RUN: Final = re.compile(r"(?:offline-)?run-(\d{8})_(\d{6})-\w+")
-#: A line is worth a closer look when it holds one of these.
-_TELLING: Final = (" = ", "GPU utilization", "=", "Script started", "run-")
 
 
 class Facts:
@@ -44,18 +42,21 @@ class Facts:
 
     def take(self, text: str, build: RunBuilder) -> None:
         """Put what the line says into `build`; most lines say nothing."""
-        if len(text) > 2000 or not any(word in text for word in _TELLING):
+        if len(text) > 2000:
             return
-        for match in _BANNER_PART.finditer(text):
-            build.setting(_BANNER[match[1].lower()], int(match[2].replace(",", "")), f"start-up banner: {match[1]}")
-        if share := _GPU_SHARE.search(text):
-            build.setting("gpu_memory_utilization", round(float(share[1]) / 100, 6), "Unsloth: actual GPU utilization")
-        if argument := _ARGUMENT.match(text):
-            self._argument(argument[1], argument[2].strip(), build)
-        if build.started_at is None:
+        if " = " in text:
+            for match in _BANNER_PART.finditer(text):
+                build.setting(_BANNER[match[1].lower()], int(match[2].replace(",", "")), f"start-up banner: {match[1]}")
+            if share := _GPU_SHARE.search(text):
+                build.setting(
+                    "gpu_memory_utilization", round(float(share[1]) / 100, 6), "Unsloth: actual GPU utilization"
+                )
+        if text.endswith(",") and (argument := _ARGUMENT.match(text)):
+            self._argument(argument[1], argument[2].strip())
+        if build.started_at is None and ("wandb" in text or "Script started" in text):
             self._start(text, build)
 
-    def _argument(self, name: str, value: str, build: RunBuilder) -> None:
+    def _argument(self, name: str, value: str) -> None:
         if len(self._arguments) >= 400:
             return
         plain = value.strip("'\"")

@@ -124,7 +124,7 @@ class TrlReader(LineReader):
         if total is None and "total_steps" in self.build.settings:
             del self.build.settings["total_steps"]
             self.build.note("warning", "the bar went past its total: the planned number of steps is not known", line)
-        elif total is not None:
+        elif total is not None and (bar.n == 0 or total != order.total or "total_steps" not in self.build.settings):
             self.build.setting("total_steps", total, "progress bar", replace=True)
         moved = bar.n > order.last
         if moved:
@@ -209,7 +209,9 @@ class TrlReader(LineReader):
         elif not (self._ending.finished and "step" in metrics.numbers):  # else: the history, printed at the end
             self._turn(metrics, line)
             self._bar.rows = True
-            self._session.train(metrics, line, self._moment(text, metrics))
+            self._session.train(
+                metrics, line, self._moment(text, metrics), text[max(0, metrics.start - 80) : metrics.start]
+            )
 
     def _turn(self, metrics: Metrics, line: int) -> None:
         """A training dict may show that another run or session has begun."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 from parsers.build import RunBuilder
 from parsers.trl_dict import Metrics
 from parsers.trl_keys import Taken, take
 
 #: A difference of two rounded token counts is used up to this relative error.
-_TOKEN_ERROR = 0.05
+_TOKEN_ERROR: Final = 0.05
+#: How the limit on answers was found.
+_CAP: Final = "the longest answer of every step in which answers were cut"
 
 
 @dataclass(slots=True)
@@ -158,9 +160,11 @@ class RowWriter:
         longest, cut = columns.get("len_max"), columns.get("truncated")
         if longest is None or not cut or not longest.is_integer() or self._cap_broken:
             return
+        known = self.build.settings.get("max_tokens")
         if self._cap and longest != self._cap and span == 1:
             self._cap_broken = True  # answers are cut at more than one length: tools, several turns, a curriculum
-            self.build.settings.pop("max_tokens", None)
+            if known is not None and known.source == _CAP:
+                del self.build.settings["max_tokens"]
             return
         self._cap_rows = self._cap_rows + 1 if longest == self._cap else 1 if longest > self._cap else self._cap_rows
         self._cap = max(self._cap, longest)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
+from typing import Final
 
 from parsers import swift
 from parsers.build import RunBuilder
@@ -10,6 +12,9 @@ from parsers.trl_dict import Metrics
 from parsers.trl_rows import Record, RowWriter, gaps
 from parsers.trl_steps import Order, Spacing
 from timeledger.run import NoteKind
+
+#: `Step 20: ` or `[step=20/500] ` before a dict.
+_SAID: Final = re.compile(r"\bstep\s*[=:#]?\s*(\d{1,9})(?:\s*/\s*\d+)?\W{0,12}(?:\w{1,12}\W{1,6})?$", re.IGNORECASE)
 
 
 class Session:
@@ -23,6 +28,7 @@ class Session:
         self._own: list[int] = []
         self._per_step: float | None = None  # episodes a step, of the older PPO
         self._previous: Metrics | None = None
+        self._last = 0  # the bar at the dict before
         self._epoch: float | None = None
         self._at: datetime | None = None
         self._late = False
@@ -50,17 +56,19 @@ class Session:
         if self._waiting:
             self._settle()
 
-    def train(self, metrics: Metrics, line: int, at: datetime | None) -> None:
-        """A training dict."""
+    def train(self, metrics: Metrics, line: int, at: datetime | None, head: str = "") -> None:
+        """A training dict; `head` is the text before it (`INFO: step 20: `)."""
         previous, self._previous = self._previous, metrics
-        if previous is not None and _repeats(previous, metrics):
+        moved = self.order.last > self._last if self.order.has_bar else None
+        self._last = self.order.last
+        if previous is not None and _repeats(previous, metrics, moved):
             return
         own = swift.without_progress(metrics)
         if at is not None and at == self._at:
             self._late = True
         self._at = at
         record = Record("train", own, line, at)
-        step = self._own_step(metrics)
+        step = self._own_step(metrics, head)
         if step is not None:
             self._place(record, step, metrics)
             return
@@ -94,8 +102,8 @@ class Session:
 
     # --- steps --------------------------------------------------------------------------------------------
 
-    def _own_step(self, metrics: Metrics) -> int | None:
-        """The step that a dict names itself: ms-swift's, a loop's own, or counted in episodes."""
+    def _own_step(self, metrics: Metrics, head: str) -> int | None:
+        """The step that a dict names itself: ms-swift's, a loop's own, in the text before it, or counted in episodes."""
         where = swift.place(metrics.words, metrics.numbers)
         if where is not None:
             self.writer.build.framework = "ms-swift"
@@ -105,6 +113,8 @@ class Session:
         for key in ("step", "global_step"):
             if key in numbers and numbers[key].is_integer() and numbers[key] >= 0:
                 return int(numbers[key])
+        if head and (said := _SAID.search(head)):
+            return int(said[1])
         if "eps" in numbers and numbers.get("episode", 0) > 0:
             if self._per_step is None:  # the bar moves after the dict: it still shows the step before
                 self._per_step = numbers["episode"] / (self.order.last + 1)
@@ -176,16 +186,22 @@ class Session:
             _tell(build, "info", "standard output was buffered: metric dicts came late and are numbered by their order")
 
 
-def _repeats(before: Metrics, now: Metrics) -> bool:
+def _repeats(before: Metrics, now: Metrics, moved: bool | None) -> bool:
     """True when a dict stands there twice: a callback or a logger prints it too, or several processes do.
 
     Two steps may well agree in all numbers (nothing learned, times not logged), so equal numbers alone do not say it.
+    `moved`: the bar went on since the dict before; None without a bar.
     """
     old, new = before.numbers, now.numbers
     if before.rounded != now.rounded:  # raw and rounded: the trainer's own print and someone else's
         shared = [key for key in new if key in old]
         return len(shared) >= 3 and all(abs(old[key] - new[key]) <= 1e-3 * abs(old[key]) + 1e-9 for key in shared)
-    return old == new and (now.start > 3 or new.get("grad_norm", 0.0) != 0 or "step_time" in new)
+    if old != new:
+        return False
+    if (before.start > 3) != (now.start > 3):
+        return True
+    timed = new.get("grad_norm", 0.0) != 0 or "step_time" in new
+    return "num_tokens" in new if moved is None else timed and not moved
 
 
 def _tell(build: RunBuilder, kind: NoteKind, text: str) -> None:

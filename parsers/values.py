@@ -19,7 +19,8 @@ _LONGEST: Final = 4000
 class Value:
     """`number` in `unit` ("" for none; durations spelled out are in "s"). `total` is N of `n/N`. `items` is a list's numbers.
 
-    `glued` is true when the unit stands directly behind the number, `exact` false when it was written without decimals.
+    `glued` is true when the unit stands directly behind the number, `decimals` when the number has a point; `spread` is
+    what follows a `±`.
     """
 
     number: float
@@ -28,6 +29,7 @@ class Value:
     items: tuple[float, ...] = ()
     glued: bool = False
     decimals: bool = False
+    spread: float | None = None
 
 
 _NUMBER: Final = r"[+\-−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
@@ -38,9 +40,10 @@ _SPELLED: Final = re.compile(
 _PLAIN: Final = re.compile(_NUMBER)
 _UNIT: Final = re.compile(
     r"(?P<glued>%|(?:[a-zA-Zµμ]+|秒|毫秒|分钟?|小时|天|字符?)(?:/[a-zA-Z]+|/步)?)"
-    r"|(?P<apart> (?:%|(?:[kK]?(?:tokens?|toks?|tok)/(?:s|sec|second|sample|seq)|seconds?|secs?|sec|minutes?|mins?|hours?|ms|GiB|GB|MiB|MB|it/s|s/it|s/step|iter/s|秒)(?!\w|\s*[=:])))"
+    r"|(?P<apart> (?:%|(?:[kK]?(?:tokens?|toks?|tok)/(?:s|sec|second|sample|seq)|seconds?|secs?|sec|minutes?|mins?|hours?|ms|GiB|GB|MiB|MB|it/s|s/it|s/step|iter/s|s|秒)(?!\w|\s*[=:])))"
 )
 _FRACTION: Final = re.compile(r"\s?/\s?(" + _NUMBER + r")")
+_SPREAD: Final = re.compile(r"\s?(?:±|\+/-)\s?(" + _NUMBER + r")")
 _WRAPPED: Final = re.compile(r"(?:[a-zA-Z_]+\.)?[a-zA-Z_]*(?:float|int|tensor|array|Array)\d*\(")
 _WORDS: Final = re.compile(r"(?:nan|NaN|NAN|[+-]?inf|None|N/A|n/a|null)(?![\w/])")
 _QUOTED: Final = re.compile(r"(['\"])([^'\"]{1,60})\1")
@@ -70,8 +73,8 @@ def _numeric(text: str, at: int) -> tuple[Value, int] | None:
         return None
     number = float(match.group().replace(",", "").replace("−", "-"))
     end, total, unit, glued = match.end(), None, "", False
-    if text.startswith("±", end) and (spread := _PLAIN.match(text, end + 1)):
-        end = spread.end()
+    spread = _SPREAD.match(text, end)
+    end = spread.end() if spread else end
     while fraction := _FRACTION.match(text, end):
         total = total if total is not None else float(fraction.group(1).replace(",", "").replace("−", "-"))
         end = fraction.end()
@@ -79,7 +82,8 @@ def _numeric(text: str, at: int) -> tuple[Value, int] | None:
         unit, glued, end = found.group().strip(), found.group("glued") is not None, found.end()
     if _STOP.match(text, end) and not (text[end] == "." and not text[end + 1 : end + 2].isalnum()):
         return None
-    return Value(number, unit, total, glued=glued, decimals="." in match.group()), end
+    around = float(spread.group(1).replace(",", "")) if spread else None
+    return Value(number, unit, total, glued=glued, decimals="." in match.group(), spread=around), end
 
 
 def is_unit(text: str) -> bool:

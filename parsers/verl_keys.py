@@ -53,6 +53,9 @@ PHASES: Final[Mapping[str, str]] = {
     "values": "values",
     "adv": "advantage",
     "update_actor": "update",
+    "update_policy": "update",
+    "load_param": "sleep_wake",
+    "load_optim": "sleep_wake",
     "update_critic": "update_critic",
     "update_weights": "weight_sync",
     "sync_rollout_weights": "weight_sync",
@@ -71,7 +74,11 @@ PHASES: Final[Mapping[str, str]] = {
     "stop_profile": "other",
 }
 #: Timers that lie inside another: own name -> the name of the phase around it.
-_INSIDE: Final = {"generate_sequences": "gen", "reshard": "gen"}
+_INSIDE: Final = {
+    "generate_sequences": "gen",
+    "reshard": "gen",
+    **dict.fromkeys(("update_policy", "load_param", "load_optim", "offload_param", "offload_optim"), "update_actor"),
+}
 #: Timers around the step timer, never inside.
 _AROUND: Final = {"start_profile", "stop_profile"}
 #: Timers that some versions keep inside the step timer and some outside: the numbers decide, or nobody.
@@ -211,7 +218,7 @@ def _parent(name: str, times: Mapping[str, float], rollouts: list[str]) -> str |
     """The phase that contains this one. Generation timers of the workers lie in whatever the trainer calls generation."""
     if name in _INSIDE:
         around = _INSIDE[name]
-        return around if around in times else (rollouts[0] if rollouts else None)
+        return around if around in times else (rollouts[0] if around == "gen" and rollouts else None)
     head = name.split("/", 1)[0]
     return head if head != name and head in times else None
 

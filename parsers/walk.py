@@ -164,6 +164,8 @@ def _first_time(found: Walk, at: os.stat_result) -> bool:
 
 def may_be_log(name: str) -> bool:
     """True unless the name says that the file is no log (weights, code, settings, tokenizers)."""
+    if "tfevents" in name:
+        return True  # ends in the host's name, whatever that is
     plain = _ROTATED.sub("", name.lower())
     if plain in _SKIP_NAMES or plain.startswith((".", "readme", "license")) or plain.endswith(".index.json"):
         return False

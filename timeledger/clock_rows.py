@@ -94,7 +94,8 @@ def _rolling(residue: Ints, values: Floats, use: Mask) -> Floats:
     window = int(np.clip(per_class // 3, 5, 41)) | 1
     frame = pl.DataFrame({"class": residue, "value": np.where(use, values, np.nan)})
     near = pl.col("value").fill_nan(None).rolling_median(window, min_samples=1, center=True)
-    wide = frame.select(near.forward_fill().backward_fill().over("class"))["value"]
+    filled = near.forward_fill().backward_fill()
+    wide = frame.select(filled.over("class") if residue.any() else filled)["value"]
     known = values[use] if use.any() else values
     known = known[np.isfinite(known)]
     return wide.fill_null(float(np.median(known)) if len(known) else 0.0).to_numpy()

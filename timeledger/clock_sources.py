@@ -183,7 +183,8 @@ def _from_zero(session: Session, step: Floats, path: Floats) -> tuple[Floats, Fl
         return step, path, 0.0
     pace = usual(np.diff(path) / np.diff(step)) if len(step) > 1 else 0.0
     rows = float(step[0] - session.first)
-    if session.first > 0 and pace > 0 and path[0] > 5 * pace * rows and path[0] > 0.2 * pace * session.first:
+    missing = session.index == 0 and path[0] > 5 * pace * rows and path[0] > 0.5 * pace * session.first
+    if missing and session.first > 0 and pace > 0:
         hidden = float(path[0] - pace * rows)
         return np.append(session.first, step), np.append(hidden, path), hidden
     return np.append(session.first, step), np.append(0.0, path), 0.0

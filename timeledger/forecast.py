@@ -12,13 +12,14 @@ import numpy as np
 import polars as pl
 
 from timeledger.interval import calibrated
+from timeledger.learned import LEARNED, Learned
 from timeledger.level import Level, estimate
 from timeledger.pull import Pull, find_pull
 from timeledger.results import Clock, Facts, Growth, Span, Timing
 from timeledger.rows import Array, Rows, make_rows
 from timeledger.run import Run
 from timeledger.schedule import Extra, extras_to_come
-from timeledger.suspect import MAX_CYCLE, mean_share, suspected
+from timeledger.suspect import MAX_CYCLE, mean_share, suspected, unseen
 
 #: Ordinary steps below which only a range is shown.
 ENOUGH_STEPS: Final = 5
@@ -37,6 +38,7 @@ class Forecast:
     extras: tuple[Extra, ...]
     pull: Pull
     open_cycle: bool = False
+    learned: Learned = LEARNED
 
     @property
     def steps_left(self) -> int:
@@ -61,13 +63,15 @@ class Forecast:
     def log_widths(self, shares: Sequence[float], steps: float) -> Array:
         """Logs of quantiles `shares` of the time of the next `steps` steps over its middle."""
         ordinary = self.steps_left * self.step_s / max(self.remaining_s, 1e-12)
-        wanted = np.array([calibrated(share) for share in shares])
+        wanted = np.array([calibrated(share, self.learned) for share in shares])
         z = np.array([NormalDist().inv_cdf(share) for share in wanted])
         part = steps / max(self.steps_left, 1)
         level = self.level.quantiles(wanted, max(steps, 1.0)) * ordinary
         length = np.where(z > 0, self.pull.above, self.pull.below) * ordinary * np.abs(z) / _USUAL_Z * part
         unsure = math.sqrt(math.fsum(each.sd_s**2 for each in self.extras)) / max(self.remaining_s, 1e-12) * z
-        width: Array = level + np.sign(z) * np.hypot(length, unsure)
+        doubt = np.array([math.fsum(each.reach_s(share) for each in self.extras) for share in wanted])
+        doubt = np.log(np.maximum(1 + doubt / max(self.remaining_s, 1e-12), 0.02))
+        width: Array = level + np.sign(z) * np.hypot(length, unsure) + doubt
         return width
 
     def remaining(self, level: float) -> Span:
@@ -78,7 +82,9 @@ class Forecast:
         return Span(mid * math.exp(min(low, 0.0)), mid, mid * math.exp(max(high, 0.0)))
 
 
-def make_forecast(run: Run, clock: Clock, timing: Timing, growth: Growth, facts: Facts, total: int) -> Forecast | None:
+def make_forecast(
+    run: Run, clock: Clock, timing: Timing, growth: Growth, facts: Facts, total: int, learned: Learned = LEARNED
+) -> Forecast | None:
     """The forecast, or None when no step has a time yet."""
     every = make_rows(run, clock)
     rows = present(every.usable())
@@ -89,14 +95,16 @@ def make_forecast(run: Run, clock: Clock, timing: Timing, growth: Growth, facts:
     open_cycle = in_first_cycle(every)
     if not extras and open_cycle is None and (doubt := suspected(clock, every, position, total)) is not None:
         extras = (doubt,)
+    if len(rows):
+        extras = (*extras, *unseen(clock, facts, extras, float(np.mean(rows.wall_s)), position, total))
     if open_cycle is not None:
         rows, extras = open_cycle, (*extras, _unknown_cycle(open_cycle, total - position))
     rows = rows if len(rows) else overall(every)
     if len(rows) == 0:
         return None
-    level = estimate(rows.wall_s, rows.span, float(total))
+    level = estimate(rows.wall_s, rows.span, float(total), clock.resolution_s, learned)
     pull = find_pull(rows, timing, growth, float(total))
-    return Forecast(clock.elapsed_s, position, total, rows, level, extras, pull, open_cycle is not None)
+    return Forecast(clock.elapsed_s, position, total, rows, level, extras, pull, open_cycle is not None, learned)
 
 
 def steps_done(run: Run, clock: Clock) -> int:
@@ -137,7 +145,7 @@ def overall(rows: Rows) -> Rows:
 def _unknown_cycle(row: Rows, steps: int) -> Extra:
     seconds = float(row.wall_s[0]) * steps
     words = "Only the first step has generated answers so far: the cost of a whole generation cycle is not known yet."
-    return Extra("unknown", 0.0, 0.6 * seconds, words)
+    return Extra("unknown", 0.0, 0.5 * seconds, words)
 
 
 def present(rows: Rows) -> Rows:

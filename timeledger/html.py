@@ -62,7 +62,7 @@ def _run(analysis: Analysis) -> str:
     blocks = [
         f"<h1>{escape(part.name)}</h1>",
         f'<p class="soft">{escape(part.framework or part.format)} · {escape(part.state)}{done}</p>',
-        f'<p class="finish">{escape(words.finish(run.projection))}</p>',
+        f'<p class="finish">{escape(words.finish(run))}</p>',
         f"<p>{escape(run.headline)}</p>",
         _phases(run),
         _fan(analysis),

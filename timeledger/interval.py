@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import pairwise
 from statistics import NormalDist
 
-from timeledger.learned import LEARNED
+from timeledger.learned import LEARNED, Learned
 
 
-def calibrated(share: float) -> float:
+def calibrated(share: float, learned: Learned = LEARNED) -> float:
     """The model's quantile that lies above the truth in `share` of real runs, straight between learned points in z."""
     share = min(max(share, 1e-4), 1 - 1e-4)
     z = NormalDist().inv_cdf
-    points = [(z(a), z(n)) for a, n in zip(LEARNED.actual, LEARNED.nominal, strict=True) if 0 < a < 1]
+    points = [(z(a), z(n)) for a, n in zip(learned.actual, learned.nominal, strict=True) if 0 < a < 1]
     if len(points) < 2:
         return share
     want = z(share)

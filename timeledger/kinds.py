@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from timeledger.clock_rows import Line, Rows, beside, gathered, line_of
-from timeledger.clock_sources import Floats, Ints
+from timeledger.clock_sources import Floats, Ints, usual
 from timeledger.cycles import find_cycle
 from timeledger.periodic import Mask, Schedule, due_rows, find_period, known_schedules, place, priced
 from timeledger.phases import TopPhases
 from timeledger.results import Facts, Periodic
 from timeledger.run import Run
 from timeledger.warmup import find_pauses, find_warmup
+
+#: Frameworks on the HF trainer: `step_time` is the time inside `training_step`, evaluation and saving never are.
+_BESIDE_ITS_STEP: Final = ("TRL", "ms-swift", "Unsloth")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ def classify(run: Run, facts: Facts, top: TopPhases, rows: Rows) -> Kinds:
     warm = find_warmup(rows, residue)
     free = np.isfinite(rows.wall_s) & ~warm
     lines = _lines(rows, residue, free, _near(rows, schedules))
-    schedules, own = _placed(rows, schedules, lines, warm)
+    schedules, own = _placed(run, rows, schedules, lines, warm)
     taken = _taken(rows, schedules)
     lines = _lines(rows, residue, free, taken)
     for _ in range(2):
@@ -51,7 +55,7 @@ def classify(run: Run, facts: Facts, top: TopPhases, rows: Rows) -> Kinds:
     lines = _lines(rows, residue, free, taken)
     pause = find_pauses(rows, lines[0], free & ~taken)
     excess = [gathered(rows, np.where(free, line.excess_s(rows), np.nan), taken | pause) for line in lines]
-    periodic, periodic_s = priced(schedules, [excess[at] for at in own], facts)
+    periodic, periodic_s = priced(schedules, [excess[at] for at in own], facts, 0.1 * rows.coarse_s)
     usual_s = gathered(rows, lines[0].excess_s(rows), taken | pause)
     kind, extra = _named(rows, schedules, warm, pause, usual_s, periodic_s)
     step_s = _now(rows, residue, length, kind, extra)
@@ -94,12 +98,15 @@ def _lines(rows: Rows, residue: Ints, free: Mask, taken: Mask) -> list[Line]:
     return [whole] if rest is None else [whole, line_of(rows, residue, rest, use, whole.scale)]
 
 
-def _placed(rows: Rows, schedules: list[Schedule], lines: list[Line], warm: Mask) -> tuple[list[Schedule], list[int]]:
+def _placed(
+    run: Run, rows: Rows, schedules: list[Schedule], lines: list[Line], warm: Mask
+) -> tuple[list[Schedule], list[int]]:
     """Each schedule on the rows that pay for it, and the line on which it stands out most against the noise."""
+    first = len(lines) - 1 if (run.info.framework or "").startswith(_BESIDE_ITS_STEP) else 0
     placed, own = [], []
     for each in schedules:
         choices = []
-        for at, line in enumerate(lines):
+        for at, line in list(enumerate(lines))[first:]:
             excess = np.where(warm, np.nan, line.excess_s(rows))
             there = place(each, excess, len(rows))
             noise = line.sigma * float(np.median(line.scale)) * float(np.median(rows.span)) + 0.5 * rows.coarse_s
@@ -172,7 +179,8 @@ def _now(rows: Rows, residue: Ints, cycle: int, kind: NDArray[np.str_], extra: F
     """Ordinary seconds a step in the late part: a mean without outliers, over whole cycles."""
     timed = np.isfinite(rows.wall_s)
     ordinary = timed & (kind == "ordinary")
-    at = np.flatnonzero(ordinary if ordinary.any() else timed)
+    apart = ordinary & ~_beside_jumps(rows, kind)
+    at = np.flatnonzero(apart if apart.sum() >= max(8, cycle) else ordinary if ordinary.any() else timed)
     if len(at) == 0:
         return None
     late = at[-max(8, min(30, len(at) // 4)) * cycle :]
@@ -182,6 +190,13 @@ def _now(rows: Rows, residue: Ints, cycle: int, kind: NDArray[np.str_], extra: F
     means = [_calm_mean(wall[residue[late] == each]) for each in np.unique(residue[late])]
     good = [mean for mean in means if mean is not None]
     return float(np.mean(good)) if good else None
+
+
+def _beside_jumps(rows: Rows, kind: NDArray[np.str_]) -> Mask:
+    """Rows next to work that a coarse clock may have smeared into them."""
+    jump = (kind != "ordinary") & (usual(rows.wall_s * rows.span) < 20 * rows.coarse_s)
+    beside_one: Mask = np.append(jump[1:], False) | np.insert(jump[:-1], 0, False)
+    return beside_one
 
 
 def _calm_mean(values: Floats) -> float | None:

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from timeledger.learned import LEARNED
+from timeledger.learned import LEARNED, Learned
 from timeledger.rows import Array
 
 #: Standard deviation of the drift over a whole run, as a share of the level.
@@ -22,11 +22,16 @@ DRIFTS: Final = 0.005 * 2.0 ** np.arange(9)
 NOISES: Final = np.array([0.7, 1.0, 1.5])
 BLOCKS: Final = 24
 CLIP: Final = 5.0
+#: Relative noise of one step where nothing is known, and how many rows that counts as.
+USUAL_NOISE: Final = 0.08
+FEW_ROWS: Final = 3
+#: A block of rows lasts at least this many ticks of the clock.
+FINE: Final = 12.0
 
 
-def prior() -> Array:
+def prior(learned: Learned) -> Array:
     """Weight of each drift size before the run is seen: log-normal, with median and spread learned from real runs."""
-    away = (np.log(DRIFTS) - np.log(LEARNED.drift_median)) / LEARNED.drift_spread
+    away = (np.log(DRIFTS) - np.log(learned.drift_median)) / learned.drift_spread
     weight: Array = np.exp(-0.5 * away**2)
     share: Array = weight / weight.sum()
     return share
@@ -77,12 +82,15 @@ def _normal_cdf(z: Array) -> Array:
     return cdf
 
 
-def blocks(values: Array, span: Array) -> tuple[Array, Array]:
-    """At most BLOCKS consecutive means and their spans."""
+def blocks(values: Array, span: Array, coarse_s: float = 0.0) -> tuple[Array, Array]:
+    """At most BLOCKS consecutive means and their spans; each long enough that a coarse clock does not smooth it away."""
     n = len(values)
-    if n <= BLOCKS:
+    most = BLOCKS
+    if coarse_s > 0:
+        most = int(np.clip(float(np.sum(values * span)) / (FINE * coarse_s), 1, BLOCKS))
+    if n <= most:
         return values, span
-    starts = np.unique(np.linspace(0, n, BLOCKS + 1)[:-1].astype(int))
+    starts = np.unique(np.linspace(0, n, most + 1)[:-1].astype(int))
     total = np.add.reduceat(span, starts)
     return np.add.reduceat(values * span, starts) / total, total
 
@@ -99,15 +107,19 @@ def clip_spikes(values: Array) -> Array:
     return middle + np.clip(away, -CLIP * scale, CLIP * scale) if scale > 0 else values
 
 
-def estimate(values: Array, span: Array, total: float) -> Level:
-    """The level of a run of `total` steps from rows of `span` steps each. What spikes cost stays in, spread evenly."""
+def estimate(values: Array, span: Array, total: float, coarse_s: float = 0.0, learned: Learned = LEARNED) -> Level:
+    """The level of a run of `total` steps from rows of `span` steps each. What spikes cost stays in, spread evenly.
+
+    `coarse_s` is the clock's tick: shorter rows than that are no evidence of how steady the run is.
+    """
     clipped = clip_spikes(values)
     excess = float(np.average(values - clipped, weights=span))
-    y, k = blocks(clipped, span)
+    y, k = blocks(clipped, span, coarse_s)
     scale = float(np.average(y, weights=k))
     z = y / scale - 1
-    noise = _noise(z)
-    mid, variance, walk, weight = _filter(z, k, noise, total)
+    tick = coarse_s / np.sqrt(6) / max(float(np.median(y * k)), 1e-9)
+    noise = float(np.hypot(_noise(z, float(np.median(k))), tick))
+    mid, variance, walk, weight = _filter(z, k, noise, total, prior(learned))
     recent = scale * (1 + float(weight @ mid))
     shift = excess / scale
     return Level(
@@ -116,17 +128,22 @@ def estimate(values: Array, span: Array, total: float) -> Level:
     )  # fmt: skip
 
 
-def _noise(z: Array) -> float:
-    """Row-to-row noise from differences, which a slow drift does not inflate; a guess while there are few rows."""
-    guess, trust = 0.08, 3.0
+def _noise(z: Array, span: float) -> float:
+    """Row-to-row noise from differences, which a slow drift does not inflate; pulled to a usual one while rows are few.
+
+    A row of many steps averages their noise, if not as fast as independent steps would.
+    """
+    usual = max(USUAL_NOISE / max(span, 1.0) ** 0.4, 0.005)
     move = np.diff(z)
     if len(move) == 0:
-        return guess
-    power = 0.5 * (float(np.mean(move**2)) / 2 + (1.4826 * float(np.median(np.abs(move)))) ** 2 / 2)
-    return max(float(np.sqrt((len(move) * power + trust * guess**2 * min(1.0, 3 / len(move))) / (len(move) + trust))), 1e-3)
+        return usual
+    power = 0.25 * float(np.mean(move**2)) + 0.25 * (1.4826 * float(np.median(np.abs(move)))) ** 2
+    seen = max(np.sqrt(power), 1e-3)
+    trust = FEW_ROWS if len(move) < 4 * FEW_ROWS else 0.0
+    return float(np.exp((len(move) * np.log(seen) + trust * np.log(usual)) / (len(move) + trust)))
 
 
-def _filter(z: Array, k: Array, noise: float, total: float) -> tuple[Array, Array, Array, Array]:
+def _filter(z: Array, k: Array, noise: float, total: float, before: Array) -> tuple[Array, Array, Array, Array]:
     """Kalman filter of every drift and noise at once: level now, its variance, drift variance a step, posterior weight."""
     drift, sigma = (each.ravel() for each in np.meshgrid(DRIFTS, noise * NOISES, indexing="ij"))
     walk = drift**2 / max(total, 1.0)
@@ -140,5 +157,5 @@ def _filter(z: Array, k: Array, noise: float, total: float) -> tuple[Array, Arra
         log_like -= 0.5 * (np.log(spread) + miss**2 / spread)
         gain = variance / spread
         level, variance = level + gain * miss, variance * (1 - gain)
-    weight = np.repeat(prior() / len(NOISES), len(NOISES)) * np.exp(log_like - log_like.max())
+    weight = np.repeat(before / len(NOISES), len(NOISES)) * np.exp(log_like - log_like.max())
     return level, variance, walk, weight / weight.sum()

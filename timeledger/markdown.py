@@ -10,8 +10,9 @@ from timeledger.document import CompareDocument, DifferencePart, NotePart, RunRe
 
 def escape(text: str) -> str:
     """Text from a log, inert in Markdown: no markup, no HTML, no table breaks."""
-    for mark in "\\`*_{}[]<>|#$~":
+    for mark in "\\`*_{}[]|#$~":
         text = text.replace(mark, f"\\{mark}")
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return text.replace("\n", " ").replace("\r", " ")
 
 
@@ -46,7 +47,7 @@ def _run(run: RunReport) -> str:
         f"## {escape(part.name)}",
         f"{escape(part.framework or part.format)}, {part.state}{done}",
         f"**{escape(run.headline)}**",
-        escape(words.finish(run.projection)).replace("\\n", " "),
+        escape(words.finish(run)).replace("\\n", " "),
         _phases(run),
         "\n".join(f"- {escape(label)}: {escape(value)}" for label, value in words.facts(run)),
         "\n".join(f"- {escape(reason)}" for reason in (*run.projection.because, *run.projection.warnings)),
@@ -59,7 +60,7 @@ def _phases(run: RunReport) -> str:
     found = run.breakdown
     if found.step_s is None:
         return escape(found.why or "")
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (words.phase(each.phase), units.show_seconds(each.seconds), units.show_share(each.share), each.origin)
         for each in found.phases
     ]

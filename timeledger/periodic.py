@@ -116,12 +116,18 @@ def _from_events(run: Run, kind: str, segment: Ints, step: Ints) -> tuple[Ints, 
 
 
 def _spacing(steps: Ints) -> int | None:
-    """The interval at which work was seen, when it is regular enough to be one."""
+    """The interval at which work was seen, when it is regular enough to be one; a last time at the run's end does not count."""
     if len(steps) < 2:
         return None
     apart, count = np.unique(np.diff(steps), return_counts=True)
-    best = int(apart[np.argmax(count)])
-    return best if best > 0 and count.max() >= 0.5 * (len(steps) - 1) else None
+    apart, count = apart[apart > 0], count[apart > 0]
+    if len(apart) == 0:
+        return None
+    on_it = [int(np.sum(steps % each == 0)) for each in apart]
+    if max(on_it) >= max(2, 0.5 * len(steps)):
+        return int(max(apart[np.array(on_it) == max(on_it)]))
+    best = int(np.argmax(count))
+    return int(apart[best]) if count[best] >= 0.5 * (len(steps) - 1) else None
 
 
 def _due(step: Ints, span: Ints, every: int) -> Ints:
@@ -184,18 +190,16 @@ def find_period(step: Ints, span: Ints, spike: Mask, taken: Mask) -> tuple[int, 
 
 
 def _candidates(steps: Ints, span: Ints) -> list[int]:
-    """Periods that the distances between spikes suggest, largest evidence first."""
+    """Periods that the distances between spikes suggest: each distance, their mean and their greatest common divisor.
+
+    A row of several steps blurs the distance: a period of 25 shows as 20 and 30 in rows of ten.
+    """
     apart = np.diff(steps[-400:])
     slack = int(np.median(span))
-    found: dict[int, None] = {}
-    for base in np.unique(apart):
-        for move in {0, slack, -slack, 1, -1}:
-            if base + move >= 2:
-                found[int(base + move)] = None
-    whole = int(np.gcd.reduce(apart))
-    if whole >= 2:
-        found[whole] = None
-    return list(found)[:120]
+    mean = float(np.mean(apart))
+    bases = [int(np.gcd.reduce(apart)), round(mean), 5 * round(mean / 5), *np.unique(apart).tolist()]
+    found = {base + move: None for base in bases for move in sorted({0, slack, -slack, 1, -1}, key=abs)}
+    return [period for period in found if period >= 2][:120]
 
 
 def _offsets(steps: Ints, span: Ints, period: int) -> list[int]:
@@ -236,9 +240,12 @@ def _log_choose(n: int, k: int) -> float:
 # --- prices ----------------------------------------------------------------------------------------------------
 
 
-def priced(schedules: list[Schedule], excess_s: list[Floats], facts: Facts) -> tuple[list[Periodic], Floats]:
-    """Each schedule with the seconds of one, and every row's seconds of periodic work; `excess_s` is one array a schedule.
+def priced(
+    schedules: list[Schedule], excess_s: list[Floats], facts: Facts, least_s: float
+) -> tuple[list[Periodic], Floats]:
+    """Each schedule with the seconds of one, and every row's seconds of periodic work.
 
+    `excess_s` is one array a schedule. A price below `least_s`, which the clock cannot resolve, stays unknown.
     Where two schedules meet in a row and only one logs its own time, the other takes the rest; where none does, the
     rows of one alone tell.
     """
@@ -251,12 +258,12 @@ def priced(schedules: list[Schedule], excess_s: list[Floats], facts: Facts) -> t
     for each, excess in zip(schedules, excess_s, strict=True):
         others = [other.rows for other in schedules if other is not each]
         busy = np.concatenate(others) if others else np.array([], dtype=np.int64)
-        made.append(_price(each, busy, excess, known, facts))
+        made.append(_price(each, busy, excess, known, facts, least_s))
         extra[each.rows] = np.maximum(extra[each.rows], np.fmax(excess[each.rows], known[each.rows]))
     return made, np.nan_to_num(np.maximum(extra, 0.0))
 
 
-def _price(own: Schedule, busy: Ints, excess_s: Floats, known: Floats, facts: Facts) -> Periodic:
+def _price(own: Schedule, busy: Ints, excess_s: Floats, known: Floats, facts: Facts, least_s: float) -> Periodic:
     """The seconds of one: given, else as logged lately, else what the rows with nothing else (`busy`) took beyond the usual."""
     given = {"evaluation": facts.eval_s, "checkpoint": facts.save_s}.get(own.kind)
     timed = own.seconds[np.isfinite(own.seconds)]
@@ -268,5 +275,5 @@ def _price(own: Schedule, busy: Ints, excess_s: Floats, known: Floats, facts: Fa
         told = excess_s[alone] if len(alone) else excess_s[own.rows] - known[own.rows]
         tells = len(alone) or known[own.rows].any() or own.kind == "evaluation"
         middle = _middle(told[np.isfinite(told)][-5:])
-        seconds = middle if tells and middle > 0 else None
+        seconds = middle if tells and middle > least_s else None
     return Periodic(own.kind, own.every, seconds, max(len(own.rows), own.seen), own.known_from, own.at_end)

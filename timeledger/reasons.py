@@ -14,8 +14,6 @@ from timeledger.units import show_number, show_seconds
 _MOVED: Final = 0.03
 #: Timed rows below which a drift cannot be told from noise.
 ENOUGH_ROWS: Final = 4
-#: After this share of a run without any evaluation one is no longer expected.
-_STILL_MAY_COME: Final = 0.3
 
 
 def reasons(made: Forecast, clock: Clock, timing: Timing, growth: Growth) -> tuple[str, ...]:
@@ -24,7 +22,7 @@ def reasons(made: Forecast, clock: Clock, timing: Timing, growth: Growth) -> tup
     said = [f"{made.steps_left:,} steps to come at {show_seconds(made.step_s)} each."]
     if abs(level.recent / level.overall - 1) > _MOVED:
         said.append(f"The latest steps take {show_seconds(level.recent)}, all ordinary steps so far {show_seconds(level.overall)}.")
-    said += [each.words for each in made.extras]
+    said += [each.words for each in made.extras if each.words]
     said += _length(made, timing, growth)
     if clock.warmup_steps:
         cost = f" ({show_seconds(clock.warmup_s)})" if clock.warmup_s else ""
@@ -63,12 +61,4 @@ def warnings(made: Forecast, run: Run, clock: Clock, growth: Growth, facts: Fact
         said.append(f"The run has become {way}: {show_seconds(level.overall)} a step over all, {show_seconds(level.recent)} now. If this goes on, the end moves.")
     if made.pull.rising and growth.limit is None:
         said.append("The answers are growing and no limit is known: type max_tokens to see the worst case.")
-    early = made.position < _STILL_MAY_COME * made.total
-    if early and not made.extras and facts.eval_every is None and not _seen(clock):
-        said.append("No evaluation has been seen yet; if one comes, the run ends later. Type its interval and seconds to count it.")
     return tuple(said)
-
-
-def _seen(clock: Clock) -> bool:
-    """True when the log shows any periodic work."""
-    return any(each.count > 0 for each in clock.periodic)

@@ -79,9 +79,10 @@ class Periodic:
     at_end: bool = False
 
 
-#: `Clock.steps`: one row a step span (the last value of a step wins). `end_s` is the run's active clock at the row's
-#: end (pauses and gaps included as they were, segments joined), `wall_s` seconds of ONE step, `extra_s` what the
-#: row took beyond its ordinary time, `kind` one of ordinary, warmup, pause, evaluation, checkpoint, restart.
+#: `Clock.steps`: one row a step span (the last value of a step wins). `end_s` is the run's clock at the row's end, from
+#: its start, with pauses, measurable gaps and steps done twice included (sessions joined); `wall_s` seconds of ONE step,
+#: `extra_s` what the row took beyond its ordinary time, `kind` one of ordinary, warmup, pause, evaluation, checkpoint,
+#: periodic (work that comes every k steps and is not named), restart. Rows past the last logged one come from the bar.
 CLOCK_STEPS = schema.columns(
     {
         "segment": pl.Int64,
@@ -98,8 +99,10 @@ CLOCK_STEPS = schema.columns(
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The run's time. `source` is "timestamps", "progress bar", "elapsed column", "step times" or "none" (then all is None).
+    """The run's time, and what it was spent on.
 
+    `source` is "timestamps", "progress bar", "elapsed column", "step times", "run time" (only the total is known, no
+    rows) or "none" (then all is None).
     `elapsed_s` = `active_s` + `lost_s`; lost time is pauses and gaps between sessions. `position` is the last step
     known to be done (a bar runs ahead of late metrics). `cycle` > 1: a generation serves that many steps.
     """

@@ -16,12 +16,26 @@ Work = Literal["evaluation", "checkpoint", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """Extra seconds to come of one kind, how unsure, and the reason in words."""
+    """Extra seconds to come of one kind, how unsure, and the reason in words.
+
+    Where it is not even sure that the work comes, `odds` are below 1, `seconds` are the expected ones and `most_s`
+    those if it does come (none if it does not).
+    """
 
     kind: Work
     seconds: float
     sd_s: float
     words: str
+    odds: float = 1.0
+    most_s: float = 0.0
+
+    def reach_s(self, share: float) -> float:
+        """How far quantile `share` lies from the expected seconds, by the doubt whether the work comes at all."""
+        if self.odds >= 1:
+            return 0.0
+        if share > 0.5:
+            return (self.most_s - self.seconds) * min(1.0, self.odds / (1 - share))
+        return -self.seconds * min(1.0, (1 - self.odds) / share)
 
 
 def extras_to_come(clock: Clock, facts: Facts, position: int, total: int) -> tuple[Extra, ...]:
@@ -98,7 +112,7 @@ def _scheduled(each: Periodic, position: int, total: int) -> Extra | None:
     if times <= 0:
         return None
     seconds = times * each.seconds
-    sure = 0.15 if each.every else 0.5
+    sure = 0.1 + 0.25 / max(each.count, 1) ** 0.5 if each.every else 0.5
     how = f"every {each.every} steps" if each.every else "after the last step" if each.at_end else "at the rate seen"
     word = {"evaluation": "evaluations", "checkpoint": "checkpoints", "unknown": "slow steps"}[each.kind]
     words = f"{round(times, 1):g} {word} to come ({how}, {show_seconds(each.seconds)} each): {show_seconds(seconds)}."

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from timeledger.results import Clock
+from timeledger.results import Clock, Facts
 from timeledger.rows import Rows
 from timeledger.schedule import Extra, is_round, round_interval
 from timeledger.units import show_seconds
@@ -21,6 +21,11 @@ MAX_CYCLE: Final = 64
 HUGE: Final = 8.0
 #: Odds that a huge first step is a generation, before anything else is known.
 CYCLE_ODDS: Final = 0.35
+#: Odds that periodic work begins late, at the start of a run, and the share of the remaining time that it takes then.
+UNSEEN_ODDS: Final = 0.25
+UNSEEN_SHARE: Final = 0.12
+#: Odds that a scheduled evaluation also comes after the last step.
+LAST_ODDS: Final = 0.4
 
 
 def suspected(clock: Clock, rows: Rows, position: int, total: int) -> Extra | None:
@@ -30,12 +35,30 @@ def suspected(clock: Clock, rows: Rows, position: int, total: int) -> Extra | No
     return _like_the_first(clock, position, total) or _round_stops(clock, position, total) or _huge_first(rows, position, total)
 
 
-def _counted(times: float, seconds: float, odds: float, words: str) -> Extra | None:
-    """`times` x `seconds` at the given odds; the doubt is as large as the odds leave it."""
+def unseen(clock: Clock, facts: Facts, known: tuple[Extra, ...], step_s: float, position: int, total: int) -> list[Extra]:
+    """Doubts that reach the upper bound only: an evaluation schedule that has not begun, or one more evaluation at the end."""
+    if facts.eval_every is not None or facts.eval_at_end is not None:
+        return []
+    for each in clock.periodic:
+        if each.kind != "checkpoint" and each.every and each.seconds:
+            open_end = not each.at_end and total % each.every != 0
+            return [Extra("evaluation", 0.0, 0.0, "", LAST_ODDS, each.seconds)] if open_end else []
+    if any(each.kind != "checkpoint" for each in known) or any(each.kind == "evaluation" for each in clock.periodic):
+        return []
+    done = position / total
+    most = UNSEEN_SHARE * step_s * (total - position)
+    words = ""
+    if done < 0.3:
+        words = f"No evaluation has been seen; the upper bound allows for one that takes {UNSEEN_SHARE:.0%} of the time to come."
+    return [Extra("evaluation", 0.0, 0.0, words, UNSEEN_ODDS * (1 - done) ** 4, most)]
+
+
+def _counted(times: float, seconds: float, odds: float, words: str, most: float | None = None) -> Extra | None:
+    """`times` x `seconds` at the given odds; at `most` times when more may come."""
     if times <= 0 or seconds <= 0:
         return None
     expected = odds * times * seconds
-    return Extra("unknown", expected, times * seconds * math.sqrt(odds * (1 - odds)) + 0.2 * expected, words)
+    return Extra("unknown", expected, 0.2 * expected, words, odds, (most or times) * seconds)
 
 
 def _round_stops(clock: Clock, position: int, total: int) -> Extra | None:
@@ -90,7 +113,7 @@ def _huge_first(rows: Rows, position: int, total: int) -> Extra | None:
     odds = still / (still + 1 - CYCLE_ODDS)
     times = (total - position) * mean_share(position)
     words = f"The first step took {slow / fast:.0f} times the others: a slow start, or a generation that will come again ({odds:.0%} odds)."
-    return _counted(times, slow - fast, odds, words)
+    return _counted(times, slow - fast, odds, words, most=(total - position) / (position + 1))
 
 
 def mean_share(steps: float) -> float:

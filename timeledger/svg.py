@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Final
 
 from timeledger import palette, units
 
@@ -91,12 +92,25 @@ def _ok(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
 
 
+#: Steps of a time axis people can read, in seconds.
+_TIME_STEPS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
+
+
+def ticks(top: float, *, seconds: bool) -> list[float]:
+    """Two to five round values from 0 up to at most `top`."""
+    if seconds and top >= 4:
+        step = next((float(each) for each in _TIME_STEPS if top / each <= 5), 86400.0 * math.ceil(top / 86400 / 5))
+    else:
+        size = 10.0 ** math.floor(math.log10(top / 4))
+        step = next(size * each for each in (1, 2, 5, 10) if top / (size * each) <= 5)
+    return [step * at for at in range(int(top / step) + 1)]
+
+
 def _grid(top: float, seconds: bool) -> str:
     rows = []
-    for share in (0.0, 0.5, 1.0):
-        y = HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP)
-        value = top * share
-        text = ("0" if value == 0 else units.show_seconds(value, short=True)) if seconds else units.show_number(value)
+    for value in ticks(top, seconds=seconds):
+        y = HEIGHT - BOTTOM - value / top * (HEIGHT - BOTTOM - TOP)
+        text = "0" if value == 0 else units.show_seconds(value) if seconds else units.show_number(value)
         rows.append(
             f'<line x1="{LEFT}" x2="{WIDTH - 8}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>'
             f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{escape(text)}</text>'

@@ -119,13 +119,15 @@ def show_rate(value: float | None) -> str:
     return "—" if value is None else f"{show_number(value)} tok/s"
 
 
-def show_time(at: datetime | None, now: datetime | None = None, zone: tzinfo | None = None) -> str:
-    """A moment near `now`, in `zone` (default: the machine's): `today 18:42`, `tomorrow 02:40`, `Tue 02:40`, `12 Dec 02:40`."""
+def show_time(
+    at: datetime | None, now: datetime | None = None, zone: tzinfo | None = None, *, exact: bool = False
+) -> str:
+    """A moment near `now`, in `zone` (default: the machine's): `today 18:42`, `tomorrow 02:40`, `Tue 02:40`, `12 Dec 02:40`; `exact` adds seconds."""
     if at is None:
         return "—"
     now = now or datetime.now(UTC)
     local, here = at.astimezone(zone), now.astimezone(zone)
-    clock = f"{local:%H:%M}"
+    clock = f"{local:%H:%M:%S}" if exact else f"{local:%H:%M}"
     days = (local.date() - here.date()).days
     if days in {-1, 0, 1}:
         return f"{('yesterday', 'today', 'tomorrow')[days + 1]} {clock}"

@@ -14,6 +14,8 @@ from timeledger.periodic import Mask
 _PAUSE_STEPS: Final = 10.0
 _PAUSE_ROWS: Final = 3.0
 _PAUSE_ALONE: Final = 2.5
+#: More rows than this of about the same size (or larger) are the run's own habit.
+_PAUSES_ALIKE: Final = 2
 #: First rows are warm-up above this much of what follows; the drop at the end of a longer one must be sharp.
 _WARM: Final = 1.25
 _LONGEST_WARMUP: Final = 32
@@ -84,6 +86,6 @@ def find_pauses(rows: Rows, line: Line, use: Mask) -> Mask:
         long = (excess > _PAUSE_STEPS * line.level) & (wall > line.level * max(_PAUSE_ROWS, 1 + 10 * line.sigma))
     beside = np.maximum(np.append(wall[1:], 0.0), np.insert(wall[:-1], 0, 0.0))
     long &= use & np.isfinite(excess) & ((wall > _PAUSE_ALONE * beside) | (wall > 10 * _PAUSE_STEPS * line.level))
-    if long.sum() > max(2, 0.03 * use.sum()):
-        long &= excess > 10 * np.median(excess[long])
-    return long
+    size = np.sort(np.nan_to_num(excess[use]))
+    alike = len(size) - np.searchsorted(size, 0.5 * np.nan_to_num(excess))
+    return long & (alike <= max(_PAUSES_ALIKE, 0.003 * len(size)))

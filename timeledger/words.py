@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, tzinfo
 
 from timeledger import palette, units
-from timeledger.document import ProjectionPart, RunReport
+from timeledger.document import Moments, ProjectionPart, RunReport
 
 
 def phase(name: str) -> str:
@@ -18,24 +18,41 @@ def is_over(projection: ProjectionPart) -> bool:
     return projection.remaining_s is not None and projection.remaining_s.high <= 0
 
 
-def finish(projection: ProjectionPart, now: datetime | None = None, zone: tzinfo | None = None) -> str:
-    """When the run ends, in one line, or why that cannot be said."""
+def finish(run: RunReport, now: datetime | None = None, zone: tzinfo | None = None) -> str:
+    """When the run ends, or why that cannot be said: one or two lines."""
+    projection = run.projection
     total, left, level = projection.total_s, projection.remaining_s, units.show_share(projection.level)
     if is_over(projection):
         return "" if total is None else f"Ended after {units.show_seconds(total.mid)}."
     if left is None or total is None:
         return f"Finish unknown: {projection.why}" if projection.why else "Finish unknown."
     if projection.too_early:
-        return f"Too early for one number: between {units.show_seconds(left.low)} and {units.show_seconds(left.high)} to go ({level})."
+        return (
+            f"Too early for one number: between {units.show_seconds(left.low)} and {units.show_seconds(left.high)} "
+            f"to go ({level})."
+        )
     text = (
         f"{units.show_seconds(left.mid)} to go, {units.show_seconds(total.mid)} in all "
         f"(between {units.show_seconds(total.low)} and {units.show_seconds(total.high)}, {level})"
     )
-    if projection.finish_at is None:
+    if run.run.state == "stalled":
+        return f"Stalled: no new step for much longer than a step takes. If it goes on:\n{text}"
+    moments = projection.finish_at
+    if moments is None or run.run.state != "running":
         return text
-    at = projection.finish_at
-    low, mid, high = (units.show_time(each, now, zone) for each in (at.low, at.mid, at.high))
-    return f"Finishes {mid}, between {low} and {high} ({level})\n{text}"
+    return f"Finishes {interval(moments, now, zone)} ({level})\n{text}"
+
+
+def interval(moments: Moments, now: datetime | None = None, zone: tzinfo | None = None) -> str:
+    """`Tue 02:40, between 01:55 and 03:30`: the day once when it is the same, seconds when minutes would say nothing."""
+    exact = (moments.high - moments.low).total_seconds() < 15 * units.MINUTE
+    low, mid, high = (
+        units.show_time(each, now, zone, exact=exact) for each in (moments.low, moments.mid, moments.high)
+    )
+    day, _, _ = mid.rpartition(" ")
+    if low.startswith(f"{day} ") and high.startswith(f"{day} "):
+        low, high = low.rpartition(" ")[2], high.rpartition(" ")[2]
+    return f"{mid}, between {low} and {high}"
 
 
 def periodic(every: int | None, seconds: float | None, count: int, known_from: str) -> str:

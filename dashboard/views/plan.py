@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import charts_compare, load, parts, plan_inputs, summary
+from dashboard import charts_compare, load, parts, plan_inputs, sentences, summary
 from timeledger.errors import ImpossiblePlan
 from timeledger.plan import EXPERIMENTS, estimate
 
@@ -26,7 +26,8 @@ with top:
     parts.cards(summary.plan_cards(answer))
 with right:
     figure = charts_compare.plan_step(answer, shown, parts.is_dark())
-    parts.chart(figure, "plan", summary.plan_words(answer, shown), head="One step")
+    parts.chart(figure, "plan", sentences.plan(answer, shown), head="One step")
+    plan_inputs.compare_with_run(opened)
     parts.hints(answer.hints)
     st.markdown("##### Try it", anchors=False)
     with st.container(horizontal=True):

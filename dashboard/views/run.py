@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import facts, live, load, parts, sections, state, summary
+from dashboard import facts, live, load, parts, sections, sentences, state
 from timeledger import render
 
 opened = load.opened()
@@ -24,7 +24,7 @@ else:
     live.follow(entry, analysis)
     sections.answer(analysis)
     sections.evidence(analysis)
-    parts.notes(analysis.run.notes, summary.sources_words(analysis))
+    parts.notes(analysis.run.notes, sentences.sources(analysis))
     with st.container(horizontal=True):
         if st.button("Plan the next run from this one", icon=":material/calculate:"):
             state.plan_from(entry.key)

@@ -16,8 +16,20 @@ from timeledger.run import Run
 pytestmark = pytest.mark.corpus
 
 #: The names of the expected values -> columns of `steps`.
-COLUMNS = {"step_time_s": "step_s", "truncated_frac": "truncated", "zero_std_frac": "zero_std", "n_rollouts": "sequences"}
-PHASES = {"t_rollout_s": "rollout", "t_train_s": "update", "t_wait_s": "wait", "t_sync_s": "weight_sync", "t_reward_s": "reward", "t_adv_s": "advantage"}
+COLUMNS = {
+    "step_time_s": "step_s",
+    "truncated_frac": "truncated",
+    "zero_std_frac": "zero_std",
+    "n_rollouts": "sequences",
+}
+PHASES = {
+    "t_rollout_s": "rollout",
+    "t_train_s": "update",
+    "t_wait_s": "wait",
+    "t_sync_s": "weight_sync",
+    "t_reward_s": "reward",
+    "t_adv_s": "advantage",
+}
 #: Expected names that this record keeps elsewhere: in `extra` by the log's own name.
 OWN = {"tok_s": ("tok/sec", "tokens_per_sec", "throughput"), "tok_s_gen": ("throughput",), "mfu": ("bf16_mfu",),
        "approx_kl": ("Approx KL",), "len_mean_words": ("len (w)",), "reward_sum": ("returns",), "remaining_s": ("remaining_s",)}  # fmt: skip
@@ -55,7 +67,9 @@ def found(run: Run, name: str) -> list[float]:
 
 @pytest.mark.parametrize("end", ["", "\n"])
 def test_hand_written_lines_alone(corpus: Path, end: str) -> None:
-    right, wrong, missing = 0, [], []
+    right = 0
+    wrong: list[str] = []
+    missing: list[str] = []
     for case in cases(corpus):
         if not case["id"].startswith("H") or not isinstance(case["expect"], dict):
             continue
@@ -90,7 +104,15 @@ RUNS = {
     "hf/beibeizzz-countdown-post-tra__post-train-outputs-grpo-metrics.jsonl/metrics.jsonl": "jsonl",
     "hf/beibeizzz-countdown-post-tra__post-train-outputs-grpo-trl-metrics.jsonl/metrics.jsonl": "jsonl",
 }
-EXPECTED = {"segment": "segment", "step": "step", "step_s": "step_s", "len_mean": "len_mean", "len": "len_mean", "maxlen": "len_max", "reward": "reward"}
+EXPECTED = {
+    "segment": "segment",
+    "step": "step",
+    "step_s": "step_s",
+    "len_mean": "len_mean",
+    "len": "len_mean",
+    "maxlen": "len_max",
+    "reward": "reward",
+}
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -106,6 +128,8 @@ def test_whole_runs(corpus: Path, name: str) -> None:
         (row["step"], theirs, want[theirs], row[ours])
         for row, want in zip(rows, expected, strict=True)
         for theirs, ours in EXPECTED.items()
-        if want.get(theirs) and abs(float(want[theirs]) - (row[ours] if row[ours] is not None else 1e99)) > 1e-4 * max(1.0, abs(row[ours] or 0))
+        if want.get(theirs)
+        and abs(float(want[theirs]) - (row[ours] if row[ours] is not None else 1e99))
+        > 1e-4 * max(1.0, abs(row[ours] or 0))
     ]
     assert wrong == []

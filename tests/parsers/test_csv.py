@@ -167,6 +167,7 @@ def test_our_own_export_comes_back(tmp_path: Path) -> None:
         "step\n1\n2\n",
         "date,price\n2026-01-01,3\n",
         "a,b\n",
+        "Name,State,train/completions/mean_length,train/loss,train/reward\nrun-1,finished,100,0.5,0.7\n",
         "",
     ],
 )

@@ -49,8 +49,7 @@ def test_keys_with_blanks(key: str) -> None:
 
 @pytest.mark.parametrize(
     "key",
-    "acc/length wait_time_ratio minmax_diff steps_taken 10-step-avg num_generated_tokens value_loss critic_loss Critic_LR "
-    "eval_acc val/reward kl_coef rewards/format_reward format_accuracy returns truncated_len_of_something".split(),
+    ["acc/length", "wait_time_ratio", "minmax_diff", "steps_taken", "10-step-avg", "num_generated_tokens", "value_loss", "critic_loss", "Critic_LR", "eval_acc", "val/reward", "kl_coef", "rewards/format_reward", "format_accuracy", "returns", "truncated_len_of_something"],
 )  # fmt: skip
 def test_what_is_not_what_it_looks_like(key: str) -> None:
     assert resolve(key).kind == "extra"

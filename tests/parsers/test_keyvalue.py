@@ -66,7 +66,7 @@ SYNTAXES: dict[str, Callable[[Row], str]] = {
 }  # fmt: skip
 PROSE = st.lists(
     st.sampled_from(
-        "the of step sum answer we know then 3 12 pieces reward because length is time so = + ( ) , . 7/8 total first add x y".split()
+        ["the", "of", "step", "sum", "answer", "we", "know", "then", "3", "12", "pieces", "reward", "because", "length", "is", "time", "so", "=", "+", "(", ")", ",", ".", "7/8", "total", "first", "add", "x", "y"]
     ),
     min_size=6, max_size=30,
 ).map(" ".join)  # fmt: skip
@@ -400,12 +400,21 @@ def test_engine_lines_in_between() -> None:
     assert run.steps.height == 2
 
 
-def test_markdown_table() -> None:
-    run = read(
-        "| step | mean_env_reward | loss | step_time_s |\n|---|---|---|---|\n| 1 | 0.5 | 0.1 | 33.5 |\n| 2 | 0.75 | 0.2 | 34.5 |\n"
-    )
+TABLES = {
+    "markdown": "| step | mean_env_reward | loss | step_time_s |\n|---|---|---|---|\n| 1 | 0.5 | 0.1 | 33.5 |\n| 2 | 0.75 | 0.2 | 34.5 |\n",
+    "pretty": "+---+---+---+---+\n| step | reward | loss | step_time |\n+---+---+---+---+\n| 1 | 0.5 | 0.1 | 33.5 |\n| 2 | 0.75 | 0.2 | 34.5 |\n+---+---+---+---+\n",
+    "box": "┏━━━━━━┳━━━━━━━━┳━━━━━━━━━━━┓\n┃ Step ┃ Reward ┃ Step time ┃\n┡━━━━━━╇━━━━━━━━╇━━━━━━━━━━━┩\n│ 1    │ 0.5    │ 33.5s     │\n│ 2    │ 0.75   │ 34.5s     │\n└──────┴────────┴───────────┘\n",
+    "columns": "step   reward   loss  step_time\n   1      0.5    0.1       33.5\n   2     0.75    0.2       34.5\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables(name: str) -> None:
+    run = read(TABLES[name])
+    assert column(run, "step") == [1, 2]
     assert column(run, "step_s") == [33.5, 34.5]
     assert column(run, "reward") == [0.5, 0.75]
+    assert sure(TABLES[name]) == Sure.LIKELY
 
 
 def test_one_line_is_a_run_with_or_without_its_end() -> None:
@@ -432,6 +441,8 @@ def test_sources_and_documents_are_no_runs() -> None:
 
 
 def test_unknown_names_inside_a_block_are_kept() -> None:
-    run = read("Step 4/9\n  Reward: 0.5\n  Fmt: 0.75\n  Response length: 80\n\nStep 5/9\n  Reward: 0.6\n  Fmt: 0.85\n  Response length: 90\n")
+    run = read(
+        "Step 4/9\n  Reward: 0.5\n  Fmt: 0.75\n  Response length: 80\n\nStep 5/9\n  Reward: 0.6\n  Fmt: 0.85\n  Response length: 90\n"
+    )
     assert column(run, "len_mean") == [80, 90]
     assert run.extra["Fmt"].to_list() == [0.75, 0.85]

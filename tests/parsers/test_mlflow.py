@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from parsers import read, read_all
+from parsers import detect, read, read_all
 from parsers.mlflow import read_file_store
 
 MS = 1_800_000_000_000
@@ -117,7 +117,9 @@ def write_store(home: Path, mine: Points, name: str, status: str = "3") -> None:
     (home / "params").mkdir()
     for key, text in PARAMS.items():
         (home / "params" / key).write_text(text)
-    (home / "meta.yaml").write_text(f"run_name: {name}\nstatus: {status}\nstart_time: {MS}\nend_time: {MS + 20_000}\n")
+    (home / "meta.yaml").write_text(
+        f"run_id: {home.name}\nrun_name: {name}\nstatus: {status}\nstart_time: {MS}\nend_time: {MS + 20_000}\n"
+    )
 
 
 def test_file_store_is_the_database(tmp_path: Path) -> None:
@@ -134,6 +136,18 @@ def test_file_store_is_the_database(tmp_path: Path) -> None:
         assert left.sort(keys).equals(right.sort(keys))
     assert run.info.settings["total_steps"].value == 30
     assert read_file_store(tmp_path / "mlruns" / "0" / "u1")[0].steps.equals(run.steps)
+
+
+def test_run_folder_is_read_by_its_meta_file(tmp_path: Path) -> None:
+    home = tmp_path / "mlruns" / "0" / "u1"
+    write_store(home, points(), "the run")
+    write_store(
+        tmp_path / "mlruns" / "0" / "u2", [("eval_loss", 0.2, MS + 90_000, 3), ("epoch", 1, MS + 90_000, 3)], "late"
+    )
+    run = read(home / "meta.yaml")
+    assert (run.info.name, run.info.format, run.steps.height) == ("the run", "mlflow", 3)
+    assert detect(home.parent / "u2" / "meta.yaml")[0] is None
+    assert detect((home / "meta.yaml").read_bytes(), name="meta.yaml")[0] is None
 
 
 def test_file_store_with_bad_lines(tmp_path: Path) -> None:

@@ -209,6 +209,7 @@ def test_not_a_number_is_missing_and_infinity_is_kept() -> None:
     rows = [(1, 1.0, {"train/loss": float("nan"), "train/reward": float("inf")})]
     run = read_all(wire.events(WALL, rows))
     assert run.steps["loss"].to_list() == [None]
+    assert [note.text for note in run.notes] == ["loss is not a number (NaN)"]
     assert run.steps["reward"].to_list() == [float("inf")]
 
 

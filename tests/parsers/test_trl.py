@@ -580,3 +580,25 @@ def test_stamps_of_an_emptied_buffer_are_not_the_steps_times() -> None:
     assert read(late).steps["at"].null_count() == 40
     timely = "\n".join(f"2026-01-05T10:{number:02d}:00Z {line}" for number, line in enumerate(lines)) + "\n"
     assert read(timely).steps["at"].null_count() == 0
+
+
+@pytest.mark.parametrize("head", ["Step {}: ", "2026-01-05 10:00:00 INFO [step={}/60] metrics: ", "[Step {}] "])
+def test_a_step_named_before_the_dict_is_the_rows_step(head: str) -> None:
+    text = "".join(f"{head.format(step)}{grpo(step)}\n" for step in range(4, 61, 4))
+    run = read(text)
+    assert steps(run) == list(range(4, 61, 4))
+    assert run.steps["span"].to_list() == [4] * 15
+
+
+def test_a_console_of_bars_alone_still_tells_where_the_run_is() -> None:
+    text = (
+        bar(0, 200, 0)
+        + "\n[transformers] a warning\n"
+        + "".join(bar(step, 200, step * 3.0) for step in range(1, 81))
+        + "\n"
+    )
+    run = read(text, "slurm-17.err")
+    assert run.info.format == "trl"
+    assert not run.has_steps
+    assert run.progress["step"].max() == 80
+    assert run.info.setting("total_steps") == 200

@@ -153,6 +153,14 @@ def test_other_frameworks_use_the_row_counter() -> None:
     assert run.info.setting("gpu_memory_utilization") == 0.6
 
 
+def test_rows_that_name_their_step_themselves() -> None:
+    rows = [wire.history({"loss": 0.5, "step": step, "_step": 2 * step}) for step in (10, 20)]
+    rows.append(wire.history({"eval/reward": 0.5, "eval/global_step": 20, "_step": 41}))
+    run = read_chunks(wire.wandb_file(rows))
+    assert run.steps.select("step", "span").rows() == [(10, 10), (20, 10)]
+    assert run.events.select("kind", "step").rows() == [("evaluation", 20)]
+
+
 def test_words_for_numbers_and_other_values() -> None:
     more = {
         "train__reward": "Infinity",

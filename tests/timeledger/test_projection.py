@@ -18,6 +18,7 @@ from timeledger.learned import LEARNED
 from timeledger.projection import project, total_steps
 from timeledger.results import Facts, Projection
 from timeledger.run import Run, RunInfo, Setting
+from timeledger.suspect import UNSEEN_ODDS, UNSEEN_SHARE
 from timeledger.timing import fit_timing
 
 
@@ -43,13 +44,20 @@ def rows_run(wall: np.ndarray, total: int, span: int = 1) -> Run:
 
 
 def drifting(seed: int) -> tuple[np.ndarray, int]:
-    """Step times of a run as the prior has them: a level that wanders over the run, and noise; and where to cut it."""
+    """Step times of a run as the prior has them, and where to cut it: a level that wanders over the run, and noise.
+
+    Some runs begin periodic work late, which nothing in their log foretells; as often as the model believes.
+    """
     rng = np.random.default_rng(seed)
     steps = int(rng.integers(60, 200))
     drift = LEARNED.drift_median * np.exp(rng.normal(0, LEARNED.drift_spread))
     noise = np.exp(rng.uniform(np.log(0.02), np.log(0.12)))
     path = np.cumsum(rng.normal(0, drift / np.sqrt(steps), steps))
-    return 10 * np.exp(path + rng.normal(0, noise, steps)), int(steps * rng.uniform(0.1, 0.6))
+    wall = 10 * np.exp(path + rng.normal(0, noise, steps))
+    if rng.uniform() < UNSEEN_ODDS:
+        every = int(steps * rng.uniform(0.1, 0.5))
+        wall[every - 1 :: every] += UNSEEN_SHARE * wall.sum() * every / steps
+    return wall, int(steps * rng.uniform(0.1, 0.6))
 
 
 @pytest.mark.slow
@@ -69,7 +77,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
 def test_a_flat_run_is_foreseen_to_a_per_cent() -> None:
     errors = []
     for seed in range(20):
-        said, truth = at_share(Plan(steps=200, noise=0.05, seed=seed), 0.25)
+        said, truth = at_share(Plan(steps=200, noise=0.05, len_noise=0.02, seed=seed), 0.25)
         assert said.total_s is not None
         errors.append(abs(np.log(said.total_s.mid / truth)))
     assert np.median(errors) < 0.01
@@ -89,9 +97,10 @@ def test_intervals_widen_with_the_level_and_the_horizon() -> None:
 
 
 def test_a_slow_start_is_left_out_of_the_rate() -> None:
-    said, truth = at_share(Plan(steps=200, warmup=(30.0, 4.0), noise=0.02), 0.1)
+    run, truth = simulate(Plan(steps=200, warmup=(30.0, 4.0), noise=0.02), "step_s")
+    said = projection_of(cut_after(run, 0, 20))
     assert said.total_s is not None
-    assert abs(np.log(said.total_s.mid / truth)) < 0.03
+    assert abs(np.log(said.total_s.mid / truth.end_s[-1])) < 0.03
     assert any("slow start" in each for each in said.because)
 
 
@@ -110,7 +119,7 @@ def test_a_typed_schedule_counts_before_anything_was_seen() -> None:
     assert plain.total_s is not None
     assert typed.total_s is not None
     assert abs(typed.total_s.mid - truth) < abs(plain.total_s.mid - truth)
-    assert any("No evaluation has been seen yet" in each for each in plain.warnings)
+    assert any("No evaluation has been seen" in each for each in plain.because)
 
 
 def test_an_announced_final_evaluation_is_priced() -> None:
@@ -146,7 +155,7 @@ def test_generation_cycles_are_the_unit() -> None:
 
 
 def test_an_unfinished_first_cycle_is_too_early() -> None:
-    run, truth = simulate(Plan(steps=60, cycle=10, fixed_s=80.0, reuse_s=3.0, noise=0.02))
+    run, truth = simulate(Plan(steps=60, cycle=10, fixed_s=80.0, reuse_s=3.0, noise=0.02), "step_s")
     said = projection_of(cut_after(run, 0, 7))
     assert said.too_early
     assert said.total_s is not None

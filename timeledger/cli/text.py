@@ -52,7 +52,7 @@ def show(document: ShowDocument, *, all_notes: bool = False) -> None:
 
 def _run(out: Console, run: RunReport, *, all_notes: bool) -> None:
     _title(out, run)
-    for line in finish_lines(run.projection):
+    for line in finish_lines(run):
         out.print(Text(line))
     out.print()
     out.print(Text(run.headline, style="bold"))
@@ -76,9 +76,10 @@ def _title(out: Console, run: RunReport) -> None:
     out.print(Text.assemble((left, "bold"), " " * gap, right) if right else Text(left, style="bold"))
 
 
-def finish_lines(projection: ProjectionPart, now: datetime | None = None) -> list[str]:
+def finish_lines(run: RunReport, now: datetime | None = None) -> list[str]:
     """When it ends, with the interval and the worst case, in words."""
-    lines = [words.finish(projection, now)]
+    projection = run.projection
+    lines = [words.finish(run, now)]
     if projection.worst_case_s is not None and not words.is_over(projection):
         lines.append(f"worst case {units.show_seconds(projection.worst_case_s)} in all (every answer at the limit)")
     lines += [f"! {warning}" for warning in projection.warnings]
@@ -94,7 +95,7 @@ def _phases(out: Console, run: RunReport) -> None:
     out.print(Text(f"Where a step's time goes ({units.show_seconds(found.step_s)} a step)", style="bold"))
     table = Table(box=None, padding=(0, 1), show_header=False)
     for justify in ("left", "right", "right", "left", "left"):
-        table.add_column(justify=justify, no_wrap=True)  # type: ignore[arg-type]
+        table.add_column(justify=justify, no_wrap=True)
     for part in found.phases:
         table.add_row(
             words.phase(part.phase),
@@ -185,7 +186,7 @@ def plan(answer: Estimate) -> None:
     out.print()
     table = Table(box=None, padding=(0, 1), show_header=False)
     for justify in ("left", "right", "right", "left", "left"):
-        table.add_column(justify=justify, no_wrap=True)  # type: ignore[arg-type]
+        table.add_column(justify=justify, no_wrap=True)
     for part in answer.parts:
         table.add_row(
             part.phase, units.show_seconds(part.seconds), units.show_share(part.share), bar(part.share), part.kind

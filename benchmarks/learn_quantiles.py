@@ -1,0 +1,180 @@
+"""Learns timeledger/quantiles.json from the corpus: how far runs drift, and how the model's quantiles must be stretched.
+
+    python -m benchmarks.learn_quantiles [--write]
+
+Two steps, each checked with one repository left out at a time: the drift prior whose 80 % intervals score best, and
+the recalibration that maps the share a person asks for to the model's own quantile. Both are pulled towards doing
+nothing, because the repositories are few. The package reads the file; it never needs the corpus.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from pathlib import Path
+from statistics import NormalDist
+from typing import Final
+
+import numpy as np
+
+from benchmarks.cases import Case, cases, corpus_folder, cut
+from benchmarks.projection import SHARES
+from benchmarks.stats import Floats, interval_score, quantile, weights
+from timeledger.clock import clock as read_clock
+from timeledger.forecast import make_forecast, steps_done
+from timeledger.growth import fit_growth
+from timeledger.interval import calibrated
+from timeledger.learned import Learned
+from timeledger.results import Clock, Facts, Growth, Timing
+from timeledger.run import Run
+from timeledger.timing import fit_timing
+
+TARGET: Final = Path(__file__).resolve().parents[1] / "timeledger" / "quantiles.json"
+ACTUAL: Final = (0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975)
+MEDIANS: Final = (0.05, 0.08, 0.12, 0.18)
+SPREADS: Final = (0.9, 1.3)
+#: Repositories that count as much as "no recalibration".
+SHRINK: Final = 8
+#: A miss costs no more than this: single runs that nobody could foresee must not decide.
+WORST: Final = 2.0
+_GRID: Final = np.concatenate([[0.001, 0.005], np.arange(0.01, 1.0, 0.01), [0.995, 0.999]])
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One cut run, fitted once; `left_s` is what really remained."""
+
+    repository: str
+    run: Run
+    clock: Clock
+    timing: Timing
+    growth: Growth
+    facts: Facts
+    steps: int
+    total_s: float
+    left_s: float
+
+
+def moments(all_cases: Iterable[Case]) -> list[Moment]:
+    """Every cut of every case that has time and is not over."""
+    found = []
+    for case in all_cases:
+        for run in cut(case, SHARES).values():
+            clock = read_clock(run)
+            if not clock.elapsed_s or not 1 <= steps_done(run, clock) < case.steps:
+                continue
+            facts = case.facts(run)
+            timing, growth = fit_timing(run, clock, facts), fit_growth(run, clock, facts, case.steps)
+            found.append(Moment(case.repository, run, clock, timing, growth, facts, case.steps, case.total_s, case.total_s - clock.elapsed_s))
+    return found
+
+
+def widths(moment: Moment, learned: Learned) -> Floats | None:
+    """Logs of the model's quantiles on the grid over what really remained."""
+    made = make_forecast(moment.run, moment.clock, moment.timing, moment.growth, moment.facts, moment.steps, learned.plain())
+    if made is None:
+        return None
+    return np.asarray(made.log_widths(tuple(_GRID), made.steps_left)) + np.log(made.remaining_s / max(moment.left_s, 1e-9))
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """All moments under one prior: quantiles (rows: moments), the weight of what remained in the total, repositories."""
+
+    quantiles: Floats
+    part: Floats
+    repositories: tuple[str, ...]
+
+    def without(self, repository: str) -> Table:
+        """The table without one repository."""
+        keep = np.array([each != repository for each in self.repositories])
+        return Table(self.quantiles[keep], self.part[keep], tuple(np.array(self.repositories)[keep]))
+
+    def ranks(self) -> Floats:
+        """The model's share below the truth."""
+        return np.array([np.interp(0.0, row, _GRID, left=0.0, right=1.0) for row in self.quantiles])
+
+    def at(self, share: float) -> Floats:
+        """Quantile `share`, in log of the total over the truth."""
+        left = np.array([np.interp(share, _GRID, row) for row in self.quantiles])
+        return np.log(np.maximum(1 + self.part * (np.exp(left) - 1), 1e-6))
+
+
+def table(found: list[Moment], learned: Learned) -> Table:
+    """The table under one prior."""
+    rows = [(each, row) for each in found if (row := widths(each, learned)) is not None]
+    return Table(
+        np.array([row for _, row in rows]), np.array([each.left_s / each.total_s for each, _ in rows]),
+        tuple(each.repository for each, _ in rows),
+    )  # fmt: skip
+
+
+def score(known: Table) -> float:
+    """Mean score of 80 % intervals, capped."""
+    each = np.minimum(interval_score(known.at(0.1), known.at(0.9), 0.8), WORST)
+    return float(weights(known.repositories) @ each)
+
+
+def recalibration(known: Table) -> tuple[float, ...]:
+    """The model's quantile for each of ACTUAL, pulled towards itself in z."""
+    z, cdf = NormalDist().inv_cdf, NormalDist().cdf
+    weight, rank = weights(known.repositories), known.ranks()
+    count = len(set(known.repositories))
+    trust = count / (count + SHRINK)
+    found = []
+    for actual in ACTUAL:
+        seen = min(max(quantile(rank, weight, actual), 0.002), 0.998)
+        found.append(cdf(z(actual) + trust * (z(seen) - z(actual))))
+    return tuple(float(each) for each in np.maximum.accumulate(found) + 1e-6 * np.arange(len(found)))
+
+
+def choose(tables: dict[tuple[float, float], Table], without: str | None) -> tuple[float, float]:
+    """The prior whose intervals score best, on all repositories but one."""
+    kept = {key: each.without(without) if without else each for key, each in tables.items()}
+    return min(kept, key=lambda key: score(kept[key]))
+
+
+def left_out(tables: dict[tuple[float, float], Table]) -> dict[float, float]:
+    """Coverage of intervals on each repository with everything learned on the others."""
+    names = sorted(set(next(iter(tables.values())).repositories))
+    held: dict[float, list[float]] = {0.5: [], 0.8: [], 0.95: []}
+    for name in names:
+        key = choose(tables, name)
+        learned = Learned(*key, nominal=recalibration(tables[key].without(name)), actual=ACTUAL)
+        own = np.array([each == name for each in tables[key].repositories])
+        rank = tables[key].ranks()[own]
+        for level, found in held.items():
+            low, high = (calibrated(0.5 + side * level / 2, learned) for side in (-1, 1))
+            found.append(float(np.mean((rank >= low) & (rank <= high))))
+    return {level: float(np.mean(found)) for level, found in held.items()}
+
+
+def main(arguments: list[str]) -> int:
+    """Learn, print what was learned and its check, and write it with --write."""
+    corpus = corpus_folder()
+    if corpus is None:
+        print("learn_quantiles: the corpus of real logs is not here (set TIMELEDGER_CORPUS).", file=sys.stderr)
+        return 2
+    found = moments(cases(corpus))
+    start = Learned(0.1, 1.0, (0.0, 1.0), (0.0, 1.0))
+    tables = {
+        (median, spread): table(found, replace(start, drift_median=median, drift_spread=spread))
+        for median, spread in product(MEDIANS, SPREADS)
+    }
+    for key, each in tables.items():
+        print(f"drift median {key[0]}, spread {key[1]}: score {score(each):.4f}")
+    best = choose(tables, None)
+    learned = Learned(*best, nominal=recalibration(tables[best]), actual=ACTUAL, runs=len(found), repositories=len(set(tables[best].repositories)))
+    print("learned:", asdict(learned))
+    print("coverage with one repository left out:", {f"{k:.0%}": round(v, 3) for k, v in left_out(tables).items()})
+    if "--write" in arguments:
+        values = {key: [round(each, 4) for each in value] if isinstance(value, tuple) else value for key, value in asdict(learned).items()}
+        TARGET.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,86 @@
+"""The common part of consoles that name their metrics as trackers do: names in, rows out, with the engine's own lines between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal
+
+from parsers.base import Origin
+from parsers.lines import LineReader
+from parsers.tagrows import TagRows
+from parsers.text import YearlessClock, stamp, stamp_has_zone
+from parsers.trl_ending import Ending
+from parsers.vllm import EngineLines
+from timeledger.run import Run
+
+
+class TaggedReader(LineReader):
+    """A format overrides `take`, gives what it finds to `put`, and offers every line that it does not use to `rest`."""
+
+    def __init__(self, origin: Origin) -> None:
+        super().__init__(origin)
+        self.clock = YearlessClock(origin.modified)
+        self.ending = Ending()
+        self.rows = TagRows(self.build)
+        self.engine = EngineLines(self.build)
+        self._segment = 0
+
+    def put(self, step: int, tags: Mapping[str, float], line: int, at: datetime | None = None) -> None:
+        """Metrics of one step. Names that come back at a smaller step open a segment; `at` is the time the step ended."""
+        wall = None if at is None else at.timestamp()
+        self.rows.line = line
+        for tag, value in tags.items():
+            self.rows.add(step, tag, value, wall)
+        if tags:
+            if self.build.segment != self._segment:
+                self._segment = self.build.segment
+                self._left_behind(self._segment - 1)
+            self.ending.moved()
+
+    def session(self, kind: Literal["restart", "resume"], line: int, text: str = "") -> None:
+        """A start-up line: what follows is another session of this run, if steps were read before."""
+        if self.rows.empty:
+            return
+        self.rows.session()
+        self._segment = self.build.segment
+        self._left_behind(self._segment - 1)
+        self.build.ended = None
+        self.build.event(kind, line=line, text=text or "another start")
+        self.ending.restarted()
+
+    def _left_behind(self, segment: int) -> None:
+        """The session before ended as the lines between said."""
+        if self.ending.kind == "crashed":
+            event = self.build.event("crash", line=self.ending.line, text=self.ending.text)
+            event["segment"] = segment
+
+    def finish(self, line: int, text: str = "", at: datetime | None = None) -> None:
+        """The log says that training is over."""
+        self.rows.flush()
+        if not self.ending.finished:
+            self.build.event("finish", line=line, at=at, text=text)
+        self.build.ended = "finished"
+        self.ending.finished = True
+
+    def moment(self, text: str) -> datetime | None:
+        """The stamp with a year at a line's start (a container's or a logger's), as UTC."""
+        at = stamp(text)
+        if at is not None:
+            self.clock.see(at)
+            self.build.zone_known = self.build.zone_known and stamp_has_zone(text)
+        return at
+
+    def rest(self, text: str, line: int) -> None:
+        """A line that is none of the format's own: an engine's, or a sign of the end."""
+        if not self.engine.take(text, line, self.clock):
+            self.ending.take(text, line)
+
+    def runs(self) -> tuple[Run, ...]:
+        """The runs so far; a crash counts while nothing follows it."""
+        build = self.rows.settled()
+        if not self.ending.finished and self.ending.kind is not None:
+            build.ended = self.ending.kind
+            if self.ending.kind == "crashed":
+                build.event("crash", line=self.ending.line, text=self.ending.text)
+        return (build.run(),)

@@ -130,7 +130,11 @@ def curves(comparison: Comparison, column: str, over: str, dark: bool) -> go.Fig
                 y=values[kept],
                 mode="lines+markers" if rows.height < 3 else "lines",
                 name=plain(analysis.run.name, 34),
-                line={"color": inks.runs[at % len(inks.runs)], "width": 1.8, "dash": _DASHES[at % len(_DASHES)]},
+                line={
+                    "color": inks.runs[at % len(inks.runs)],
+                    "width": 1.8,
+                    "dash": _DASHES[(at + at // len(inks.runs)) % len(_DASHES)],
+                },
                 hovertemplate="%{y:,.4~r}",
             )
         )

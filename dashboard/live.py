@@ -15,6 +15,8 @@ from timeledger.errors import TimeledgerError
 from timeledger.results import Analysis, State
 
 EVERY_S: Final = 2.0
+#: Without new lines the page is drawn anew this often: a run that stops must become "stalled", a finish time must move.
+FRESH_S: Final = 60.0
 #: States in which more lines may come.
 _OPEN_ENDED: Final[frozenset[State]] = frozenset({"running", "stalled", "unknown", "ended early"})
 
@@ -26,11 +28,12 @@ def follow(entry: Entry, analysis: Analysis) -> None:
     if analysis.state not in _OPEN_ENDED:
         st.caption("The run has finished; its log is no longer followed.")
         return
-    _watch(entry.path, entry.version, analysis.state, units.show_seconds(analysis.clock.step_s))
+    drawn_at = analysis.facts.now.timestamp() if analysis.facts.now is not None else time.time()
+    _watch(entry.path, entry.version, drawn_at, analysis.state, units.show_seconds(analysis.clock.step_s))
 
 
 @st.fragment(run_every=EVERY_S)
-def _watch(path: str, shown: int, state: State, usual: str) -> None:
+def _watch(path: str, shown: int, drawn_at: float, state: State, usual: str) -> None:
     follower = load.follower(path)
     try:
         version, _ = follower.look()
@@ -40,7 +43,7 @@ def _watch(path: str, shown: int, state: State, usual: str) -> None:
             icon=":material/link_off:",
         )
         return
-    if version != shown:
+    if version != shown or time.time() - drawn_at > FRESH_S:
         st.rerun()
     last = _last_line(follower.grew_at)
     if state == "stalled":

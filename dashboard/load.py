@@ -105,7 +105,7 @@ class Follower:
         return live.nothing()
 
 
-@st.cache_resource(max_entries=64, show_spinner="Reading …")
+@st.cache_resource(max_entries=64, show_spinner=False)
 def follower(path: str) -> Follower:
     """The one follower of a path."""
     return Follower(path)
@@ -138,7 +138,7 @@ def opened() -> Opened:
     notices: list[tuple[str, str]] = []
     for path in state.paths():
         try:
-            version, runs = follower(path).look()
+            version, runs = _look(path)
         except TimeledgerError as error:
             problems.append((path, str(error)))
             continue
@@ -152,6 +152,15 @@ def opened() -> Opened:
             notices.append((", ".join(lost), "Not a log that timeledger knows; the other files were read."))
         entries += _entries(upload.digest, upload.runs, 0, None)
     return Opened(_with_unique_labels(entries), tuple(problems), tuple(notices))
+
+
+def _look(path: str) -> tuple[int, tuple[Run, ...]]:
+    """A path's runs, with a word to the reader while it is read for the first time."""
+    followed = follower(path)
+    if followed.version:
+        return followed.look()
+    with st.spinner("Reading …"):
+        return followed.look()
 
 
 def _entries(source: str, runs: Sequence[Run], version: int, path: str | None) -> list[Entry]:
@@ -197,7 +206,7 @@ def unread(upload: state.Upload) -> list[str]:
 def problem(path: str) -> str | None:
     """Why a path cannot be opened, or None when it can."""
     try:
-        follower(path).look()
+        _look(path)
     except TimeledgerError as error:
         return str(error)
     return None

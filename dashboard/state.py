@@ -21,6 +21,8 @@ _UPLOADS: Final = "tl_uploads"
 _COMPARED: Final = "tl_compared"
 _GIVEN: Final = "tl_given"
 _TYPED: Final = "tl_typed"
+_TRIED: Final = "tl_tried"
+_ROUND: Final = "tl_round"
 _PLAN: Final = "tl_plan"
 _PLAN_FROM: Final = "tl_plan_from"
 #: The environment variable through which `timeledger open PATH...` hands its paths over.
@@ -139,6 +141,23 @@ def typed() -> tuple[str, ...]:
 def remember(path: str) -> None:
     """Keep a typed path among the recent ones."""
     st.session_state[_TYPED] = tuple(dict.fromkeys((path, *typed())))[:8]
+
+
+def newly_typed(path: str) -> bool:
+    """True once for a path that was typed and not yet tried."""
+    new = bool(path) and path != st.session_state.get(_TRIED)
+    st.session_state[_TRIED] = path
+    return new
+
+
+def drop_key() -> str:
+    """The key of the place where files are dropped; it changes when they have been taken, which empties the place."""
+    return f"drop_{st.session_state.get(_ROUND, 0)}"
+
+
+def empty_drop() -> None:
+    """Empty the place where files are dropped."""
+    st.session_state[_ROUND] = st.session_state.get(_ROUND, 0) + 1
 
 
 def plan_source() -> str:

@@ -100,7 +100,14 @@ def side_by_side(comparison: Comparison) -> None:
         for name in table.columns
         if table[name].map(lambda cell: cell is not None and cell == cell and cell != []).any()
     ]
-    st.dataframe(table[filled], hide_index=True, column_config=_COLUMNS, placeholder="—", alt="Runs side by side.")
+    st.dataframe(
+        table[filled],
+        hide_index=True,
+        column_config=_COLUMNS,
+        placeholder="—",
+        height="content",
+        alt="Runs side by side.",
+    )
     _name_best(table)
 
 

@@ -24,17 +24,16 @@ def ask() -> None:
 
 
 def _drop() -> None:
-    session = st.session_state.setdefault("dropped", 0)
     files = st.file_uploader(
         "Log files (several of one run are put together; .gz is fine)",
         accept_multiple_files=True,
-        key=f"drop_{session}",
+        key=state.drop_key(),
     )
     if not files:
         return
     message = load.drop([(each.name, each.getvalue()) for each in files])
     if message is None:
-        st.session_state["dropped"] = session + 1
+        state.empty_drop()
         st.rerun()
     parts.failure(", ".join(each.name for each in files), message)
 
@@ -46,11 +45,10 @@ def _path() -> None:
         placeholder="/data/runs/grpo-7b or ~/train.log",
         help="A path is followed: new lines appear by themselves.",
     )
-    if st.button("Open the path", disabled=not typed.strip()) or (
-        typed.strip() and typed != st.session_state.get("path_done")
-    ):
-        st.session_state["path_done"] = typed
-        path = str(Path(typed.strip().strip("'\"")).expanduser())
+    typed = typed.strip()
+    pressed = st.button("Open the path", disabled=not typed)
+    if state.newly_typed(typed) or (pressed and typed):
+        path = str(Path(typed.strip("'\"")).expanduser().absolute())
         message = load.problem(path)
         if message is None:
             state.remember(path)

@@ -117,6 +117,11 @@ class RunBuilder:
         other.settings, other._notes = dict(self.settings), dict(self._notes)
         return other
 
+    def fork_with_events(self) -> tuple[RunBuilder, dict[int, dict[str, Any]]]:
+        """A fork, and its own row of each event that may still change, by the identity of this builder's row."""
+        other = self.fork()
+        return other, {id(row): twin for row, twin in zip(self._events.rows, other._events.rows, strict=True)}
+
     # --- rows ---------------------------------------------------------------------------------------------
 
     def row(

@@ -6,6 +6,7 @@ to `step_s` or `elapsed_s`. It depends on the rows alone, never on how the bytes
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import polars as pl
@@ -18,7 +19,10 @@ _TAG: Final = "\0clock:"
 BAR_RATE: Final = f"{_TAG}mean:"
 #: Seconds since midnight, from log prefixes that hold a time of day and no date.
 DAY_CLOCK: Final = f"{_TAG}day:"
+_DAY: Final = 86_400.0
 _ENOUGH: Final = 4
+#: A clock may be set back now and then (a resume); a time that falls more often is of single steps.
+_RESETS: Final = 0.2
 #: A running mean times the step count is a clock good to its last digit times the steps; it is used where it has moved by this many digits.
 _STEADY: Final = 20.0
 
@@ -31,51 +35,52 @@ def key(name: str, meaning: Meaning) -> str:
 
 def settle(run: Run) -> Run:
     """The run with every waiting time put where its behaviour says it belongs."""
-    waiting = [name for name in run.extra.columns if name.startswith(_TAG)]
     run = _percent(run)
+    waiting = [name for name in run.extra.columns if name.startswith(_TAG)]
     if not waiting:
         return run
-    steps = run.steps.join(
-        run.extra.select("segment", "step", *waiting), on=["segment", "step"], how="left", maintain_order="left"
-    )
-    notes: list[Note] = []
-    source = run.info.sources[0] if run.info.sources else ""
+    late = run.extra.select("segment", "step", *waiting)
+    steps = run.steps.join(late, on=["segment", "step"], how="left", maintain_order="left")
+    told = []
     for name in waiting:
-        _, role, own = name.split(":", 2)
-        if role == "day":
-            steps = _date(steps, name)
-            continue
-        if role == "mean":
-            steps = _spread_mean(steps, name)
-            notes.append(
-                Note(
-                    "guessed",
-                    0,
-                    f"{own or 's/step'} is a running mean: it gives the first row's step time, then the time since the start",
-                    1,
-                    source,
-                )
-            )
-            continue
-        found = _role(steps, name, role)
-        if found != role:
-            told = (
-                "only rises: read as the time since the start"
-                if found == "elapsed_s"
-                else "falls: read as the time of one step"
-            )
-            notes.append(Note("guessed", 0, f"{own or 'the time without a name'} {told}", 1, source))
-        steps = steps.with_columns(pl.coalesce(found, name).alias(found))
+        steps, text = _settle_one(steps, name)
+        told += [text] if text else []
     extra = run.extra.drop(waiting)
     names = [column for column in extra.columns if column not in {"segment", "step"}]
     extra = extra.filter(~pl.all_horizontal(pl.col(names).is_null())) if names else extra.clear()
-    return Run(
-        run.info, steps.drop(waiting), run.phases, run.engine, run.events, run.progress, extra, run.notes + tuple(notes)
+    return replace(
+        run, steps=steps.drop(waiting), extra=extra, notes=run.notes + tuple(_note(run, text) for text in told)
     )
 
 
+def _note(run: Run, text: str) -> Note:
+    return Note("guessed", 0, text, 1, run.info.sources[0] if run.info.sources else "")
+
+
+def _settle_one(steps: pl.DataFrame, name: str) -> tuple[pl.DataFrame, str]:
+    """Put one waiting time where it belongs; the text says what was guessed ("" when its name said so already)."""
+    _, role, own = name.split(":", 2)
+    if role == "day":
+        return _date(steps, name)
+    if role == "mean":
+        text = f"{own or 's/step'} is a running mean: the first row's step time, from then on the time since the start"
+        return _spread_mean(steps, name), text
+    found = _role(steps, name, role)
+    if found == "elapsed_s":
+        steps = steps.with_columns(_unbroken(steps, name).alias(name))
+    steps = steps.with_columns(pl.coalesce(found, name).alias(found))
+    if found == role:
+        return steps, ""
+    how = (
+        "only rises: read as the time since the start"
+        if found == "elapsed_s"
+        else "falls: read as the time of one step"
+    )
+    return steps, f"{own} {how}"
+
+
 def _role(steps: pl.DataFrame, name: str, role: str) -> str:
-    """`step_s` or `elapsed_s`: by the line's own time stamps, else by whether the value ever falls and how it grows."""
+    """`step_s` or `elapsed_s`: by the lines' own time stamps, else by whether the value falls and how it grows."""
     rows = steps.filter(pl.col(name).is_not_null()).select("segment", "step", "at", value=name)
     moves = rows.with_columns(
         gain=pl.col("value").diff().over("segment"),
@@ -84,18 +89,35 @@ def _role(steps: pl.DataFrame, name: str, role: str) -> str:
     ).filter(pl.col("gain").is_not_null())
     if moves.is_empty():
         return role
-    falls = bool((moves["gain"] < 0).any())
+    falls = (moves["gain"] < 0).sum()
+    if falls > _RESETS * moves.height or (falls and role == "step_s"):
+        return "step_s"
     timed = moves.filter(pl.col("wall") > 0)
-    if timed.height >= _ENOUGH - 1 and not falls:
+    if timed.height >= _ENOUGH - 1:
         as_clock = (timed["gain"] - timed["wall"]).abs().median()
         as_step = (timed["value"] * timed["gap"] - timed["wall"]).abs().median()
         if isinstance(as_clock, float) and isinstance(as_step, float) and as_clock != as_step:
             return "elapsed_s" if as_clock < as_step else "step_s"
-    if falls:
-        return "step_s"
     if role == "elapsed_s" or moves.height < _ENOUGH - 1:
         return role
     return "elapsed_s" if _accumulates(rows, moves) else role
+
+
+def _unbroken(steps: pl.DataFrame, name: str) -> pl.Series:
+    """A clock that was set back within a session (a resume that goes on with the next step) runs on."""
+    values: list[float | None] = steps[name].to_list()
+    segments = steps["segment"].to_list()
+    offset, last, session = 0.0, None, None
+    for place, value in enumerate(values):
+        if value is None:
+            continue
+        if segments[place] != session:
+            offset, last, session = 0.0, None, segments[place]
+        if last is not None and value < last:
+            offset += last
+        last = value
+        values[place] = value + offset
+    return pl.Series(name, values, dtype=pl.Float64)
 
 
 def _accumulates(rows: pl.DataFrame, moves: pl.DataFrame) -> bool:
@@ -108,20 +130,25 @@ def _accumulates(rows: pl.DataFrame, moves: pl.DataFrame) -> bool:
     return bool((first["value"] <= 5 * typical * done).all())
 
 
-def _date(steps: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Times of day as the time since the first of them: midnight passes where they fall by half a day."""
+def _date(steps: pl.DataFrame, name: str) -> tuple[pl.DataFrame, str]:
+    """Times of day as the time since the first of them, where nothing better is known; midnight is where they fall."""
+    known = steps[name].drop_nulls().len()
+    if known < 2 or steps["elapsed_s"].null_count() < steps.height or steps["at"].null_count() < steps.height:
+        return steps, ""
     clock: list[float | None] = []
     days, last, start = 0, None, None
     for value in steps[name].to_list():
         if value is None:
             clock.append(None)
             continue
-        days += last is not None and value < last - 43_200
+        days += last is not None and value < last - _DAY / 2
         last = value
         start = value if start is None else start
-        clock.append(value + days * 86_400 - start)
-    fits = steps["elapsed_s"].null_count() == steps.height and steps["at"].null_count() == steps.height
-    return steps.with_columns(pl.Series("elapsed_s", clock, dtype=pl.Float64)) if fits else steps
+        clock.append(value + days * _DAY - start)
+    elapsed = pl.Series("elapsed_s", clock, dtype=pl.Float64)
+    return steps.with_columns(
+        elapsed
+    ), "the lines carry a time of day and no date: read as the time since the first row"
 
 
 def _spread_mean(steps: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -150,6 +177,5 @@ def _percent(run: Run) -> Run:
     if not isinstance(top, float) or top <= 1.0 + 1e-9:
         return run
     steps = run.steps.with_columns((pl.col("acc") / 100).alias("acc"))
-    source = run.info.sources[0] if run.info.sources else ""
-    note = Note("guessed", 0, "the accuracy goes over 1: read as per cent", 1, source)
-    return Run(run.info, steps, run.phases, run.engine, run.events, run.progress, run.extra, (*run.notes, note))
+    note = _note(run, "the accuracy goes over 1: read as per cent")
+    return replace(run, steps=steps, notes=(*run.notes, note))

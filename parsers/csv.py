@@ -226,7 +226,7 @@ def _plain(build: RunBuilder, header: Header, rows: Iterator[tuple[int, Row]]) -
         writer.write(step, sorted_, no)
     if writer.total is not None:
         build.setting("total_steps", writer.total, "the rows' own total")
-    return (clocks.settle(build.run(), modified=build.origin.modified),)
+    return (clocks.settle(build.run()),)
 
 
 _Maker = Callable[[RunBuilder, Header, Iterator[tuple[int, Row]]], tuple[Run, ...]]

@@ -10,8 +10,9 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from parsers.base import HEAD_BYTES, Format, Sure
+from parsers.clusters import Cluster, Unit
 from parsers.formats import FORMATS
-from parsers.group import Cluster, Grouper, Unit
+from parsers.group import Grouper
 from parsers.homes import home_of, is_plain, shown
 from parsers.merge import merge
 from parsers.source import Feeder, detect_head, origin_of

@@ -24,6 +24,10 @@ class Epochs:
         self._clock_last = seconds
         return self._clock + seconds
 
+    def peek(self, mark: Mark) -> int:
+        """The step of a mark, were its epoch the one now running."""
+        return mark.step + self._offset
+
     def step(self, mark: Mark) -> int:
         """The step of a mark, counted over all epochs."""
         if mark.epoch is None:

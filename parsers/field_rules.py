@@ -43,11 +43,14 @@ class Meaning:
         if self.kind == "count":
             return value
         if self.name in _SHARES and not -1e-9 <= value <= 1 + 1e-9:
-            return value if self.name == "acc" and 0 <= value <= 100 and not self.complement else None
+            percent = self.name == "acc" and self.rank != _MAY_COUNT and 0 <= value <= 100 and not self.complement
+            return value if percent else None
         return 1 - value if self.complement else value
 
 
 EXTRA: Final = Meaning("extra")
+#: The rank of names that may be counts (`correct`, `solved`): over 1 they are no share.
+_MAY_COUNT: Final = 1
 _SHARES: Final = frozenset({"truncated", "zero_std", "clipfrac", "acc"})
 _STATS: Final = frozenset({"mean", "max", "min", "std"})
 
@@ -65,7 +68,16 @@ def _timed(spelled: str, scale: float) -> Meaning:
     if (whole and whole[0] in {"clock", "remaining", "mean_step", "total"}) or (whole and whole[1] == "step_s"):
         return scaled(Meaning(_kind(whole[0]), whole[1], whole[2]), scale)
     words = spelled.replace("/", "_").split("_")
+    if role := _clock_word(words):
+        return Meaning(role[0], role[1], 1, scale)
     return scaled(_phase(words), scale)
+
+
+def _clock_word(words: list[str]) -> tuple[Kind, str] | None:
+    """A key that says itself that it counts from the start, or to the end."""
+    if set(words) & {"eta", "remaining"}:
+        return "remaining", "remaining_s"
+    return ("clock", "elapsed_s") if "elapsed" in words or {"wall", "clock"} <= set(words) else None
 
 
 def _share(spelled: str, scale: float) -> Meaning:
@@ -118,6 +130,9 @@ UNIT_RULES: Final[dict[str, Callable[[str, float], Meaning]]] = {
 # --- names decide ------------------------------------------------------------------------------------------------
 
 
+#: The last word of a time's key where it is a unit.
+_SUFFIX: Final = {"ms": 1e-3, "min": 60.0, "mins": 60.0, "minutes": 60.0, "m": 60.0, "h": 3600.0, "hr": 3600.0, "hrs": 3600.0,
+                  "hours": 3600.0}  # fmt: skip
 _PER_SECOND: Final = re.compile(r"([a-z]+)(?:_per_|/)(?:seconds|s)$")
 
 
@@ -152,6 +167,8 @@ def _by_words(parts: list[str]) -> Meaning:
     words = [word for part in parts for word in part.split("_")]
     if set(words) & {"eval"}:
         return EXTRA if not _is_time(words) else Meaning("phase", "evaluation")
+    if role := _clock_word(words):
+        return Meaning(role[0], role[1], 1, _SUFFIX.get(words[-1], 1.0))
     if rate := _PER_SECOND.search("/".join(parts)):
         per_step = Meaning("column", "step_s", 3, inverse=True)
         return (
@@ -172,7 +189,7 @@ def _phase(words: list[str]) -> Meaning:
     """The phase that the words of a timed key name; the whole step when they name none but `step` or `total`."""
     if "ratio" in words or "fraction" in words or "pct" in words:
         return EXTRA
-    scale = 1e-3 if words[-1] == "ms" else 1.0
+    scale = _SUFFIX["ms"] if words[-1] == "ms" else 1.0
     core = {word for word in words if word not in names.TIME_WORDS | _STATS | {"s", "ms", "t", "for", "to", "perf"}}
     if not core or (core <= names.STEP_WORDS | {"train", "training"} and core & names.STEP_WORDS):
         kind: Kind = "clock" if core <= {"total"} else "column"
@@ -199,8 +216,8 @@ def _metric(words: list[str]) -> Meaning | None:
 
 
 def _reward_rule(core: frozenset[str], stat: str) -> Meaning | None:
-    if core in ({"reward"}, {"reward", "group"}, {"score"}, {"reward", "total"}):
-        rank = 0 if core == {"reward"} else 3 if core == {"score"} else 2
+    if core in ({"reward"}, {"reward", "group"}, {"score"}, {"reward", "total"}, {"reward", "rollout"}):
+        rank = {"reward": 0, "score": 3}.get("".join(core), 2)
         if core == {"reward", "total"} and not stat:
             return None  # a sum of parts, or of answers
         if stat in {"", "mean"} and core != {"reward", "group"}:
@@ -223,7 +240,7 @@ def _len_rule(core: frozenset[str], stat: str) -> Meaning | None:
     if not core & {"len", "tok"} or stat == "std":
         return None
     rest = core - {"len", "tok"}
-    if rest <= {"prompt", "prompts", "input", "question"} and rest and "len" in core:
+    if rest <= {"prompt", "prompts", "input", "question"} and rest and ("len" in core or stat == "mean"):
         return Meaning("column", "prompt_len", 0) if stat in {"", "mean"} else None
     column = {"": "len_mean", "mean": "len_mean", "max": "len_max", "min": "len_min"}[stat]
     if rest <= names.LEN_WORDS and ("len" in core or stat):
@@ -261,12 +278,12 @@ def _policy_rule(core: frozenset[str], stat: str) -> Meaning | None:
 
 #: What the words without `mean` and neutral words must be, by column, in order of preference.
 _PLAIN: Final[dict[str, tuple[frozenset[str], ...]]] = {
-    "ratio": (frozenset({"ratio"}), frozenset({"ratio", "importance"}), frozenset({"ratio", "probs"})),
+    "ratio": (frozenset({"ratio"}), frozenset({"ratio", "importance"}), frozenset({"ratio", "is"}), frozenset({"ratio", "probs"})),
     "entropy": (frozenset({"entropy"}), frozenset({"entropy", "tok"})),
-    "loss": (frozenset({"loss"}), frozenset({"loss", "total"}), frozenset({"loss", "pg"}), frozenset({"loss", "surrogate"})),
+    "loss": (frozenset({"loss"}), frozenset({"loss", "total"}), frozenset({"loss", "pg"}), frozenset({"loss", "surrogate"}), frozenset({"loss", "grad"})),
     "grad_norm": (frozenset({"grad", "norm"}), frozenset({"grad_norm"}), frozenset({"grad", "norm", "total"})),
     "lr": (frozenset({"lr"}), frozenset({"learning", "rate"})),
-    "clipfrac": (frozenset({"clip", "fraction"}), frozenset({"clipfrac"}), frozenset({"pg", "clipfrac"}),
+    "clipfrac": (frozenset({"clip", "fraction"}), frozenset({"clipfrac"}), frozenset({"pg", "clip", "fraction"}), frozenset({"pg", "clipfrac"}),
                  frozenset({"clip", "ratio", "fraction"})),
     "truncated": (frozenset({"truncated"}), frozenset({"truncated", "rate"}), frozenset({"truncated", "fraction"}),
                   frozenset({"truncated", "ratio"}), frozenset({"truncated", "response"}), frozenset({"truncated", "completion"})),

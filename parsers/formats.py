@@ -11,6 +11,7 @@ from parsers.jsonl import JSONL
 from parsers.keyvalue import KEYVALUE
 from parsers.llama_factory import LLAMA_FACTORY
 from parsers.mlflow import MLFLOW_STORE
+from parsers.nemo_rl import NEMO_RL_CONSOLE
 from parsers.notebook import NOTEBOOK
 from parsers.openrlhf import OPENRLHF_CONSOLE
 from parsers.prometheus import PROMETHEUS
@@ -41,6 +42,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     VERL,
     OPENRLHF_CONSOLE,
     AREAL_CONSOLE,
+    NEMO_RL_CONSOLE,
     TRL,
     PROMETHEUS,
     VLLM_BENCH_JSON,

@@ -8,58 +8,19 @@ beside the trainer's and overlaps it in time). Logs that nothing ties together s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Final
 
 from parsers.agree import Session, Verdict, sessions, verdict
-from parsers.homes import PLAIN_NAMES, nested, shown
+from parsers.clusters import WANDB_ID, Cluster, Unit, Work, islands
+from parsers.homes import nested, shown
 from parsers.zones import busy_overlap
 from timeledger.run import Note, Run
 
-_WANDB_ID: Final = re.compile(r"run-(\w+)\.wandb$")
 _WANDB_FOLDER: Final = re.compile(r"run-\d{8}_\d{6}-(\w+)$")
 _RANK: Final = re.compile(r"(rank|worker|proc|process|gpu|node|local|stdout|stderr)[-_.]?\d+", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """One run of one file: the piece that grouping moves about. `index` is its place in the file.
-
-    `copy` marks a console that W&B caught beside its own record of the run: it lost the bars that order its lines.
-    """
-
-    run: Run
-    path: PurePath
-    home: PurePath
-    role: str = "trainer"
-    index: int = 0
-    copy: bool = False
-
-    @property
-    def key(self) -> tuple[str, int]:
-        """A place in one fixed order, whatever the order of arrival."""
-        return self.path.as_posix(), self.index
-
-    @property
-    def engine_only(self) -> bool:
-        """True for the log of an engine: samples, no steps, no bar."""
-        return not self.run.has_steps and self.run.progress.is_empty() and not self.run.engine.is_empty()
-
-    @property
-    def plain_name(self) -> bool:
-        """True when the file's name says what it is (console.log, a tool's own name), not which run it is of."""
-        name = self.path.name
-        return name.split(".")[0].lower() in PLAIN_NAMES or "tfevents" in name or _WANDB_ID.search(name) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """Units of one run, in fixed order, and what grouping has to say of them."""
-
-    units: tuple[Unit, ...]
-    notes: tuple[Note, ...] = ()
 
 
 @dataclass(slots=True)
@@ -74,13 +35,15 @@ class Grouper:
         """The clusters of these units, by the place of their first unit."""
         ordered = sorted(units, key=lambda unit: unit.key)
         self._forget(ordered)
-        islands = {tuple(id(unit.run) for unit in island): island for island in _islands(ordered)}
-        self._islands = {key: self._islands.get(key) or self._group(island) for key, island in islands.items()}
+        by_key = {tuple(id(unit.run) for unit in island): island for island in islands(ordered)}
+        self._islands = {key: self._islands.get(key) or self._group(island) for key, island in by_key.items()}
         found = [cluster for clusters in self._islands.values() for cluster in clusters]
         return tuple(sorted(found, key=lambda cluster: cluster.units[0].key))
 
     def _group(self, units: list[Unit]) -> tuple[Cluster, ...]:
-        work = _Work(units, [self._sample(unit.run) for unit in units])
+        if len(units) == 1:
+            return (Cluster((units[0],)),)
+        work = Work(units, [self._sample(unit.run) for unit in units])
         for step in (self._by_values, _by_tool, _by_rank, _by_resume, _by_place, _loose, _engines):
             step(work)
         return work.clusters()
@@ -95,7 +58,7 @@ class Grouper:
             self._samples[id(run)] = (run, sessions(run))
         return self._samples[id(run)][1]
 
-    def _by_values(self, work: _Work) -> None:
+    def _by_values(self, work: Work) -> None:
         for i, j in work.pairs(lambda a, b: nested(a.home, b.home)):
             a, b = work.units[i].run, work.units[j].run
             key = (id(a), id(b))
@@ -110,99 +73,11 @@ class Grouper:
                 work.different.add((i, j))
 
 
-def _islands(units: Sequence[Unit]) -> list[list[Unit]]:
-    """Units whose homes have nothing to do with each other are never compared."""
-    homes = {unit.home for unit in units}
-    island: dict[PurePath, PurePath] = {home: home for home in homes}
-
-    def top(home: PurePath) -> PurePath:
-        while island[home] != home:
-            home = island[home]
-        return home
-
-    by_name: dict[str, PurePath] = {}
-    for home in sorted(homes):
-        others = [parent for parent in home.parents if parent in homes]
-        if home.name:
-            others.append(by_name.setdefault(home.name, home))
-        for other in others:
-            a, b = sorted((top(home), top(other)))
-            island[b] = a
-    found: dict[PurePath, list[Unit]] = {}
-    for unit in units:
-        found.setdefault(top(unit.home), []).append(unit)
-    return list(found.values())
-
-
-class _Work:
-    """Units on their way into clusters."""
-
-    def __init__(self, units: list[Unit], samples: list[tuple[Session, ...]]) -> None:
-        self.units = units
-        self.samples = samples
-        self.different: set[tuple[int, int]] = set()
-        self.dropped: set[int] = set()
-        self.notes: dict[int, list[Note]] = {}
-        self._root = list(range(len(units)))
-
-    def pairs(self, fit: Callable[[Unit, Unit], bool]) -> list[tuple[int, int]]:
-        """Pairs of units of different files that both have steps and fit."""
-        with_steps = [i for i, sample in enumerate(self.samples) if sample and not self.units[i].copy]
-        return [
-            (i, j)
-            for place, i in enumerate(with_steps)
-            for j in with_steps[place + 1 :]
-            if self.units[i].path != self.units[j].path and fit(self.units[i], self.units[j])
-        ]
-
-    def root(self, i: int) -> int:
-        while self._root[i] != i:
-            i = self._root[i]
-        return i
-
-    def join(self, i: int, j: int) -> None:
-        a, b = sorted((self.root(i), self.root(j)))
-        self._root[b] = a
-
-    def members(self) -> dict[int, list[int]]:
-        """Cluster root -> its units."""
-        found: dict[int, list[int]] = {}
-        for i in range(len(self.units)):
-            if i not in self.dropped:
-                found.setdefault(self.root(i), []).append(i)
-        return found
-
-    def trainers(self) -> dict[int, list[int]]:
-        """The clusters that have steps."""
-        return {root: each for root, each in self.members().items() if any(self.samples[i] for i in each)}
-
-    def near(self, i: int, roots: Iterable[int]) -> list[int]:
-        """Those clusters that a unit may belong to by place: of its own home, else of the homes around or inside it."""
-        members = self.members()
-        home = self.units[i].home
-        own = [root for root in roots if any(self.units[k].home == home for k in members[root])]
-        return own or [root for root in roots if any(nested(self.units[k].home, home) for k in members[root])]
-
-    def apart(self, a: Iterable[int], b: Iterable[int]) -> bool:
-        """True when values said that units of the two clusters are of different runs."""
-        right = tuple(b)
-        return any((min(i, j), max(i, j)) in self.different for i in a for j in right)
-
-    def note(self, i: int, note: Note) -> None:
-        self.notes.setdefault(self.root(i), []).append(note)
-
-    def clusters(self) -> tuple[Cluster, ...]:
-        return tuple(
-            Cluster(tuple(self.units[i] for i in each), tuple(self.notes.get(root, ())))
-            for root, each in self.members().items()
-        )
-
-
-def _by_tool(work: _Work) -> None:
+def _by_tool(work: Work) -> None:
     """TensorBoard shows the event files of one folder as one run; W&B resumes a run under its id."""
     seen: dict[tuple[str, str], int] = {}
     for i, unit in enumerate(work.units):
-        wandb = _WANDB_ID.search(unit.path.name)
+        wandb = WANDB_ID.search(unit.path.name)
         if unit.run.info.format == "tensorboard":
             key = ("tensorboard", unit.path.parent.as_posix())
         elif wandb:
@@ -216,7 +91,7 @@ def _by_tool(work: _Work) -> None:
         seen.setdefault(key, i)
 
 
-def _by_rank(work: _Work) -> None:
+def _by_rank(work: Work) -> None:
     """Files that differ in a rank's number only, over the same steps, are one job: every rank tells of the same run."""
     seen: dict[str, int] = {}
     for i, unit in enumerate(work.units):
@@ -236,7 +111,7 @@ def _overlap(a: Sequence[Session], b: Sequence[Session]) -> float:
     return (last - first + 1) / shorter if shorter > 0 else 0.0
 
 
-def _by_resume(work: _Work) -> None:
+def _by_resume(work: Work) -> None:
     """A log that begins after its first step goes on where an earlier session of the same home ended."""
     for i, sample in enumerate(work.samples):
         if not sample or work.units[i].copy or sample[0].first <= 1 + sample[0].span:
@@ -266,7 +141,7 @@ def _goes_on(before: Unit, a: Sequence[Session], after: Unit, b: Sequence[Sessio
     return len(totals) == 1 and None not in totals
 
 
-def _by_place(work: _Work) -> None:
+def _by_place(work: Work) -> None:
     """Two different surfaces alone in one home, of the same length and without a shared value, are taken as one run."""
     by_home: dict[PurePath, list[int]] = {}
     for root, each in work.trainers().items():
@@ -291,7 +166,7 @@ def _could_be_one(a: Sequence[Unit], b: Sequence[Unit]) -> bool:
     return len(totals) <= 1 and abs(last[0] - last[1]) <= max(5, 0.1 * max(last))
 
 
-def _loose(work: _Work) -> None:
+def _loose(work: Work) -> None:
     """Logs without steps go to the one run that is near; rows that match no trainer's in its own folder are left out."""
     for i, unit in enumerate(work.units):
         trainers = {root: each for root, each in work.trainers().items() if i not in each}
@@ -313,13 +188,13 @@ def _loose(work: _Work) -> None:
                 work.note(root, Note("info", 0, text, 1, unit.path.name))
 
 
-def _is_run_folder(work: _Work, roots: Sequence[int]) -> bool:
+def _is_run_folder(work: Work, roots: Sequence[int]) -> bool:
     """True when the runs near are told of by files with plain names: the folder is the run's, not a collection of logs."""
     members = work.members()
     return all(any(work.units[k].plain_name for k in members[root]) for root in roots)
 
 
-def _engines(work: _Work) -> None:
+def _engines(work: Work) -> None:
     """Engine logs join the trainer whose time they overlap, or the one trainer near when times do not say."""
     stems: dict[tuple[PurePath, str], int] = {}
     for i, unit in enumerate(work.units):

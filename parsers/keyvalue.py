@@ -55,6 +55,7 @@ class _KeyValueReader(LineReader):
         self._counted = False
         self._bar_total: int | None = None
         self._heads: set[str] = set()
+        self._shown = False
         self._evaluated: tuple[int | None, str] | None = None
         self._epochs = Epochs()
 
@@ -98,6 +99,8 @@ class _KeyValueReader(LineReader):
         if mark.rank < self._family:
             self._better(mark)
         elif mark.rank > self._family:
+            return
+        if self._rows.is_foreign(self._epochs.peek(mark), line.values.names):
             return
         step = self._epochs.step(mark)
         if mark.epoch is not None:
@@ -155,6 +158,7 @@ class _KeyValueReader(LineReader):
                 return  # any program's bar
             mark = Mark(line.bar.n, line.bar.total, 6, "bar")
             self._progress(line.bar, line.bar.n, line.bar.elapsed_s, no)
+            self._shown = self._shown or line.bar.desc == "train"
         if mark is None or mark.rank > min(self._family, self._mark_rank):
             return
         last = self._rows.last
@@ -246,8 +250,8 @@ class _KeyValueReader(LineReader):
 
     @property
     def found(self) -> bool:
-        """True when a metric of a step was found, be it without a step number."""
-        return self._rows.rows > 0 or self._waiting is not None
+        """True when a metric of a step was found, be it without a step number, or a trainer's own progress."""
+        return self._rows.rows > 0 or self._waiting is not None or self._shown
 
     @property
     def richest(self) -> int:

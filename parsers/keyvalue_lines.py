@@ -13,6 +13,7 @@ from parsers.pairs import Scan, scan
 from parsers.rows import Pair, Resolver, Sorted, sort_out
 from parsers.text import Bar, bars, stamp, strip_actor
 from parsers.values import Value
+from timeledger.units import seconds
 
 _LONGEST: Final = 20_000
 #: Below this share of words outside of keys a line is a metric line and not prose.
@@ -233,11 +234,21 @@ def _is_time(value: Value) -> bool:
 
 # --- progress bars -----------------------------------------------------------------------------------------------
 
+#: The progress of a notebook's trainer: `[ 294/1000 1:30:03 < 3:37:44, 0.05 it/s, Epoch 0.16/1]`.
+_NOTEBOOK: Final = re.compile(
+    r"\[\s*(?P<n>\d+)/(?P<total>\d+)\s+(?P<elapsed>[\d:]+) < (?P<left>[\d:]+|\?), +[\d.]+ it/s"
+)
 _DESC_WORD: Final = re.compile(r"train|epoch|step|grpo|ppo|rl\b|iter|loss|reward|optim|policy", re.IGNORECASE)
 
 
 def _training_bar(text: str) -> tuple[Bar | None, str | None]:
     """The last progress bar of the text and the text around it; (None, None) when the bar is another program's."""
+    if shown := _NOTEBOOK.search(text):
+        elapsed, left = seconds(shown["elapsed"]), seconds(shown["left"])
+        if elapsed is not None:
+            return Bar(
+                "train", int(shown["n"]), int(shown["total"]), elapsed, left, None, "it/s", "", *shown.span()
+            ), ""
     if "it" not in text or "[" not in text or ("<" not in text and "it [" not in text):
         return None, text
     found = list(bars(text))

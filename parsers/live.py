@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Final
 
 from parsers.base import Format
+from parsers.clusters import Cluster, Unit
 from parsers.discover import Sniffed, as_roots, is_copy, merged, names_of, nothing_found, recognise, units_of
 from parsers.follow import Follower
-from parsers.group import Cluster, Grouper, Unit
+from parsers.group import Grouper
 from parsers.homes import home_of, nested
 from parsers.walk import Walk, walk
 from timeledger.errors import UnreadableSource

@@ -233,6 +233,13 @@ class RowWriter:
         """How many things the step tells that tells most."""
         return max((len(known) for known in self._values.values()), default=0)
 
+    def is_foreign(self, step: int, names: set[str]) -> bool:
+        """True for an unexpected step that tells little of what rows here tell: `Step 2: reward = 5` in a printed answer."""
+        if self.rows < 3 or self.last is None or step in {self.last, self.last + (self.gap or 1)}:
+            return False
+        usual = self._values[self.last].keys()
+        return len(names & usual) < 0.3 * len(usual)
+
     def has(self, step: int, names: Iterable[str]) -> bool:
         """True when this session's row of the step holds one of the columns or clocks."""
         return bool(self._values.get(step, {}).keys() & set(names))

@@ -29,9 +29,9 @@ class TextTable:
         piped = "|" in text
         if _RULE.match(text):
             return None
-        if self._header is not None and piped == self._piped:
-            if (row := self._row(_cells(text, piped))) is not None:
-                return row
+        row = self._row(_cells(text, piped)) if self._header is not None and piped == self._piped else None
+        if row is not None:
+            return row
         self._header = None
         if piped or text.lstrip(" *#")[:4].lower() in {"step", "iter", "upda", "glob"}:
             cells = _cells(text, piped)
@@ -46,10 +46,13 @@ class TextTable:
         return kinds.count("step") >= 1 and len(kinds) - kinds.count("extra") - kinds.count("step") >= 2
 
     def _row(self, cells: list[str]) -> Sorted | None:
-        assert self._header is not None
-        if len(cells) != len(self._header):
+        if self._header is None or len(cells) != len(self._header):
             return None
-        pairs = [Pair(key, found[0]) for key, cell in zip(self._header, cells, strict=True) if cell and (found := take(cell, 0))]
+        pairs = [
+            Pair(key, found[0])
+            for key, cell in zip(self._header, cells, strict=True)
+            if cell and (found := take(cell, 0))
+        ]
         row = sort_out(pairs, self._look)
         return row if row.step is not None and row.known else None
 

@@ -33,9 +33,13 @@ class TaggedReader(LineReader):
         for tag, value in tags.items():
             self.rows.add(step, tag, value, wall)
         if tags:
+            if self.build.ended is not None and not self.ending.finished:
+                self.build.ended = None  # of the session before
             if self.build.segment != self._segment:
                 self._segment = self.build.segment
                 self._left_behind(self._segment - 1)
+                self.ending.restarted()
+                self.build.ended = None
             self.ending.moved()
 
     def session(self, kind: Literal["restart", "resume"], line: int, text: str = "") -> None:
@@ -45,7 +49,6 @@ class TaggedReader(LineReader):
         self.rows.session()
         self._segment = self.build.segment
         self._left_behind(self._segment - 1)
-        self.build.ended = None
         self.build.event(kind, line=line, text=text or "another start")
         self.ending.restarted()
 

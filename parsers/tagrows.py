@@ -104,19 +104,20 @@ class TagRows:
 
     def run(self) -> Run:
         """The run so far, with the open step as far as it goes; the step may still gain names afterwards."""
-        if self._step is not None and self._step + self._from_one in self._evaluations:
-            self.flush()
         if not self._tags and not self._nameless:
             return self.build.run()
         return self.settled().run()
 
     def settled(self) -> RunBuilder:
         """A copy of the builder with the open step as far as it goes, to write more on."""
-        if self._step is not None and self._step + self._from_one in self._evaluations:
-            self.flush()
         twin = copy.copy(self)
-        twin.build = self.build.fork()
-        twin._waiting, twin._evaluations = dict(self._waiting), {}
+        twin.build, events = self.build.fork_with_events()
+        twin._waiting = dict(self._waiting)
+        twin._evaluations = {
+            step: (events[id(event)], dict(shown))
+            for step, (event, shown) in self._evaluations.items()
+            if id(event) in events
+        }
         twin.flush()
         if twin._nameless:
             twin._give_waiting()

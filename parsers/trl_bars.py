@@ -25,12 +25,16 @@ _STARTS: Final = re.compile(
 
 
 class Turn(Enum):
-    """What a bar state means for the run. OTHER: not the training bar. REPLACE: what was taken for it was not it."""
+    """What a bar state means for the run.
+
+    OTHER: not the training bar. REPLACE: what was taken for it was not it. PROMOTE: the candidate is the training bar now.
+    """
 
     OTHER = 0
     STATE = 1
     SESSION = 2
     REPLACE = 3
+    PROMOTE = 4
 
 
 @dataclass(slots=True)
@@ -72,13 +76,15 @@ class TrainingBar:
         unused = not self.rows and not self.over
         if unused and (self.step == 0 or self.step == self.total):
             return self._adopt(bar, Turn.REPLACE)
-        if not self.fresh and not self.over:
+        if not self.fresh and not self.over and self.step != self.total:
             return Turn.OTHER  # an evaluation inside the run
-        if self.candidate and self.candidate[-1].total != bar.total:
+        if self.candidate and (self.candidate[-1].total != bar.total or bar.n < self.candidate[-1].n):
             self.candidate.clear()
+        # only a trainer writes past its bar, which draws the same state again
+        again = bool(self.candidate) and bar.n == self.candidate[-1].n and 0 < bar.n < (bar.total or 0)
         self.candidate.append(bar)
         del self.candidate[1:-1000]
-        return Turn.SESSION if unused and bar.n >= 3 else Turn.OTHER
+        return Turn.PROMOTE if again or (unused and bar.n >= 3) else Turn.OTHER
 
     def promote(self) -> list[Bar]:
         """The candidate is the training bar now; its states so far, oldest first."""

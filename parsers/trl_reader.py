@@ -38,6 +38,7 @@ class TrlReader(LineReader):
         super().__init__(origin)
         self._bar = TrainingBar()
         self._session = Session(RowWriter(self.build))
+        self._behind: list[Session] = []  # finished trainings whose last dicts are still in the process's buffer
         self._ending = Ending()
         self._facts = Facts()
         self._held: list[str] = []
@@ -117,7 +118,18 @@ class TrlReader(LineReader):
             self._forget_bar(bar)
         elif turn is Turn.SESSION:
             self._begin(bar.total, line)
+        elif turn is Turn.PROMOTE:
+            self._promote(line)
+            return
         self._state(bar, line)
+
+    def _promote(self, line: int) -> None:
+        """The bar that may be the next training's is it: take its states so far."""
+        earlier = self._bar.promote()
+        self._begin(earlier[0].total, line)
+        for state in earlier:
+            self._bar.see(state)
+            self._state(state, line)
 
     def _state(self, bar: Bar, line: int) -> None:
         order, total = self._session.order, bar.total
@@ -130,6 +142,7 @@ class TrlReader(LineReader):
         if moved:
             self._ending.moved()
         self._session.bar(bar.n, total, bar.elapsed_s)
+        self._bar.rows = self._bar.rows or (not moved and order.logs)
         self.build.progress(bar.n, total=total, elapsed_s=bar.elapsed_s, remaining_s=bar.remaining_s, line=line)
         if moved and (skipped := order.skipped(bar.n, bar.elapsed_s)) is not None:
             self.build.event("resume", line=line, step=skipped, text=f"continues behind step {skipped}")
@@ -157,11 +170,15 @@ class TrlReader(LineReader):
     def _begin(self, total: int | None, line: int) -> None:
         """A training bar begins: the first of the file, another session of the run, or another run."""
         before = self._session
-        before.write()
+        late = before.late
+        if not late:
+            before.write()
         if not before.begun:
             self._session = Session(before.writer, total)
         elif self._ended() == "finished" or (before.order.total is not None and total != before.order.total):
             self._close()
+            if late:
+                self._behind.append(before)
             self.next_run()
             self._use(self.build)
             self._session = Session(RowWriter(self.build), total)
@@ -201,6 +218,8 @@ class TrlReader(LineReader):
 
     def _take_dict(self, metrics: Metrics, text: str, line: int) -> None:
         kind = metrics.kind
+        if self._behind and self._for_earlier(metrics, text, line):
+            return
         if kind == "end":
             self._session.end(metrics, line)
             self._ending.finished = self._bar.over = True
@@ -213,14 +232,28 @@ class TrlReader(LineReader):
                 metrics, line, self._moment(text, metrics), text[max(0, metrics.start - 80) : metrics.start]
             )
 
+    def _for_earlier(self, metrics: Metrics, text: str, line: int) -> bool:
+        """Dicts leave the buffer in order: those of a finished training of the same process come first."""
+        earlier = self._behind[0]
+        if metrics.kind == "end":
+            earlier.end(metrics, line)
+            self._behind.pop(0)
+            return True
+        if earlier.order.owed == 0 and metrics.kind == "train":  # its end-of-run dict was lost or is not written
+            earlier.write()
+            self._behind.pop(0)
+            return False
+        if metrics.kind == "eval":
+            earlier.evaluation(metrics, line, None)
+        else:
+            earlier.train(metrics, line, None)
+        return True
+
     def _turn(self, metrics: Metrics, line: int) -> None:
         """A training dict may show that another run or session has begun."""
         back = self._session.went_back(metrics)
-        if earlier := self._bar.promote():
-            self._begin(earlier[0].total, line)
-            for state in earlier:
-                self._bar.see(state)
-                self._state(state, line)
+        if self._bar.candidate:
+            self._promote(line)
         elif self._ending.finished or back:
             self._begin(None, line)
             self._bar.total = None
@@ -241,4 +274,5 @@ class TrlReader(LineReader):
         """Every run so far; rows whose step is not settled are placed as well as can be now."""
         build = self._session.provisional().build
         self._finish(build)
-        return tuple(each.run() for each in [*self._done, build])
+        late = {id(session.writer.build): session.provisional().build for session in self._behind}
+        return tuple(each.run() for each in [*(late.get(id(done), done) for done in self._done), build])

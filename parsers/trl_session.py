@@ -49,6 +49,12 @@ class Session:
         self._epoch = epoch if epoch is not None else before
         return not self.order.has_bar and epoch is not None and before is not None and epoch < before - 1e-9
 
+    @property
+    def late(self) -> bool:
+        """True when all steps are done but dicts of them, or the end-of-run dict behind those, may still be to come."""
+        order = self.order
+        return order.total is not None and order.last >= order.total and not order.ended
+
     def bar(self, step: int, total: int | None, elapsed_s: float) -> None:
         """A state of the training bar."""
         self.order.bar(step, elapsed_s)

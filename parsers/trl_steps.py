@@ -167,6 +167,17 @@ class Order:
         return self.last > 0
 
     @property
+    def logs(self) -> bool:
+        """True when the bar was written past before its end: a trainer's bar, even while its dicts are still in a buffer."""
+        return self.settled is not None or any(step < self.last for step in self._marks)
+
+    @property
+    def owed(self) -> int:
+        """How many dicts of the steps done so far are still in a buffer."""
+        spacing = self.spacing()
+        return 0 if spacing.interval is None else max(0, spacing.count(self.last, self.start) - self.count)
+
+    @property
     def start(self) -> int:
         """Steps done before the first dict could come: 0, or the step that was resumed from."""
         if self.first is not None:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from parsers.base import Format, Origin
+from parsers.clusters import Unit
 from parsers.discover import is_copy, merged, names_of, units_of
-from parsers.group import Grouper, Unit
+from parsers.group import Grouper
 from parsers.source import read_whole
 from timeledger.run import Run
 

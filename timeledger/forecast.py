@@ -63,7 +63,7 @@ class Forecast:
     def log_widths(self, shares: Sequence[float], steps: float) -> Array:
         """Logs of quantiles `shares` of the time of the next `steps` steps over its middle."""
         ordinary = self.steps_left * self.step_s / max(self.remaining_s, 1e-12)
-        wanted = np.array([calibrated(share, self.learned) for share in shares])
+        wanted = np.array([calibrated(share, self.learned, self.position / max(self.total, 1)) for share in shares])
         z = np.array([NormalDist().inv_cdf(share) for share in wanted])
         part = steps / max(self.steps_left, 1)
         level = self.level.quantiles(wanted, max(steps, 1.0)) * ordinary

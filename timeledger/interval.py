@@ -5,17 +5,22 @@ from __future__ import annotations
 from itertools import pairwise
 from statistics import NormalDist
 
-from timeledger.learned import LEARNED, Learned
+from timeledger.learned import EARLY, LATE, LEARNED, Learned
+
+_NORMAL = NormalDist()
 
 
-def calibrated(share: float, learned: Learned = LEARNED) -> float:
-    """The model's quantile that lies above the truth in `share` of real runs, straight between learned points in z."""
+def calibrated(share: float, learned: Learned = LEARNED, progress: float = 1.0) -> float:
+    """The model's quantile that lies above the truth in `share` of real runs when `progress` of the run is done."""
     share = min(max(share, 1e-4), 1 - 1e-4)
-    z = NormalDist().inv_cdf
-    points = [(z(a), z(n)) for a, n in zip(learned.actual, learned.nominal, strict=True) if 0 < a < 1]
-    if len(points) < 2:
-        return share
-    want = z(share)
+    want = _NORMAL.inv_cdf(share)
+    late = min(max((progress - EARLY) / (LATE - EARLY), 0.0), 1.0)
+    z = (1 - late) * _between(want, learned.actual, learned.early) + late * _between(want, learned.actual, learned.late)
+    return _NORMAL.cdf(z)
+
+
+def _between(want: float, actual: tuple[float, ...], nominal: tuple[float, ...]) -> float:
+    """Straight between the learned points in z, and beyond the outer ones with the slope of the outermost pair."""
+    points = [(_NORMAL.inv_cdf(a), _NORMAL.inv_cdf(n)) for a, n in zip(actual, nominal, strict=True)]
     lower, upper = next((pair for pair in pairwise(points) if want <= pair[1][0]), (points[-2], points[-1]))
-    slope = (upper[1] - lower[1]) / (upper[0] - lower[0])
-    return NormalDist().cdf(lower[1] + slope * (want - lower[0]))
+    return lower[1] + (upper[1] - lower[1]) / (upper[0] - lower[0]) * (want - lower[0])

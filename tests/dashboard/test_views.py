@@ -221,3 +221,59 @@ def test_the_calculator_starts_from_a_run(tmp_path: Path) -> None:
     length = next(each for each in app.number_input if each.label.startswith("Mean answer length"))
     assert length.value == pytest.approx(109, abs=4)  # late lengths: 90 + 0.5 x step
     assert "late mean length" in said(app)
+
+
+def test_a_typed_path_is_opened_and_closed_again(tmp_path: Path) -> None:
+    log = tmp_path / "loop.log"
+    log.write_text(loop())
+    app = visit(VIEWS[0])
+    app.text_input(key="path").set_value(f" '{log}' ").run()
+    assert not app.exception
+    assert not app.error
+    assert app.query_params["path"] == str(log)
+    next(each for each in app.button if each.label == "Close").click().run()
+    assert "path" not in app.query_params
+    assert "growing-answers" in said(app)
+
+
+def test_a_wrong_path_is_one_message_and_is_not_opened() -> None:
+    app = visit(VIEWS[0])
+    app.text_input(key="path").set_value("/no/such/place").run()
+    assert not app.exception
+    assert len(app.error) == 1
+    assert "no such file or folder" in app.error[0].value
+    assert "path" not in app.query_params
+
+
+def test_a_log_that_is_empty_now_is_looked_at_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dashboard.load.POLL_S", 0.0)
+    log = tmp_path / "soon.log"
+    log.touch()
+    app = visit(VIEWS[1], log)
+    assert "Looking again" in said(app)
+    log.write_text(loop())
+    app.run()
+    assert not app.error
+    assert "step 40 of 400" in said(app)
+
+
+def test_the_state_of_the_page_is_in_its_address(tmp_path: Path) -> None:
+    for name in ("a.log", "b.log"):
+        (tmp_path / name).write_text(loop())
+    app = visit(VIEWS[1], tmp_path / "a.log", tmp_path / "b.log")
+    app.selectbox[0].select_index(1).run()
+    key = app.query_params["run"]
+    again = AppTest.from_file(APP, default_timeout=60)
+    again.query_params["path"] = [str(tmp_path / "a.log"), str(tmp_path / "b.log")]
+    again.query_params["run"] = key
+    again.run()
+    again.switch_page(VIEWS[1]).run()
+    assert again.selectbox[0].index == 1
+
+
+def test_the_same_file_dropped_twice_is_one_run() -> None:
+    app = visit(VIEWS[0])
+    for _ in range(2):
+        app.file_uploader[0].upload("mine.log", loop().encode()).run()
+    assert not app.exception
+    assert app.dataframe[0].value.shape[0] == 1

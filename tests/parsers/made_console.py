@@ -5,7 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+import parsers
+from timeledger.run import Run
+
 Values = dict[str, object]
+
+
+def read(text: str, name: str = "console.log") -> Run:
+    """The run of a console."""
+    return parsers.read(text.encode(), name=name)
+
+
+def steps(run: Run) -> list[int]:
+    """Its rows' steps."""
+    return run.steps["step"].to_list()
+
+
+def texts(run: Run) -> list[str]:
+    """Its notes."""
+    return [note.text for note in run.notes]
 
 
 def clock(seconds: float) -> str:

@@ -11,11 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import parsers
 from parsers.base import Origin, Sure
 from parsers.keyvalue import KEYVALUE
 from parsers.windows import make_head
-from timeledger.errors import BadOption
 from timeledger.run import Run
 
 
@@ -189,6 +187,12 @@ def test_progress_bar_with_metrics() -> None:
     assert run.progress.row(0)[1:5] == (9, 50, 27.0, 123.0)
 
 
+def test_progress_of_a_notebook() -> None:
+    run = read("[  30/100 0:05:00 < 0:11:40, 0.10 it/s, Epoch 0.3/1]\n")
+    assert run.steps.is_empty()
+    assert run.progress.row(0)[1:5] == (30, 100, 300.0, 700.0)
+
+
 def test_bars_of_others_are_nothing() -> None:
     for line in (
         "Capturing CUDA graphs: 100%|██████████| 9/9 [00:01<00:00, 9.0it/s]",
@@ -228,199 +232,7 @@ def test_never_a_row(line: str) -> None:
     assert sure(line + "\n") == Sure.NO
 
 
-# --- lines that belong together ----------------------------------------------------------------------------------
-
-
-def test_reward_before_its_step() -> None:
-    run = read("".join(f"Average Reward: {n / 10}\nIteration 1/1, Step {n}/9, loss: 0.5\n" for n in range(1, 5)))
-    assert column(run, "reward") == [0.1, 0.2, 0.3, 0.4]
-
-
-def test_sub_steps_give_way() -> None:
-    run = read(
-        "Step 3/9 | Example step 0 | Pass 0 | loss: 0.5 | Average reward: 0.9\n"
-        "Step 3/9 | Example step 1 | Pass 0 | loss: 0.7 | Average reward: 0.8\n"
-        "Step 3/9 | Average reward: 0.25 | Average sequence length: 100.0\n"
-    )
-    assert column(run, "reward") == [0.25]
-    assert column(run, "len_mean") == [100.0]
-
-
-def test_phase_table_below_the_step() -> None:
-    block = (
-        "Step {0} | Loss: 0.5 | Reward: +0.5 | Samples: 16\n"
-        "  rollout:            6.50s,  14.00 GiB  (14.7%)\n"
-        "  train:             20.00s,  51.70 GiB  (54.4%)\n"
-        "  total:             27.00s\n"
-        "a line of prose about step {0}\n"
-        "  train:             99.00s\n"
-    )
-    run = read(block.format(1) + block.format(2))
-    assert column(run, "step_s") == [27.0, 27.0]
-    assert phases(run) == {(1, "rollout"): 6.5, (1, "train"): 20.0, (2, "rollout"): 6.5, (2, "train"): 20.0}
-    assert column(run, "mem_gib") == [None, None], "the table's memory is of a phase"
-
-
-def test_sentences_with_phase_times() -> None:
-    run = read(
-        "Iteration 4/9\n[INFO|loop.py:9] Time taken to generate 64 responses: 21.5 seconds\n"
-        "[INFO|loop.py:12] Time taken to train: 33.25 seconds\n"
-        "[INFO|loop.py:20] KEY METRICS: {'train/rewards': 0.5, 'train/response_lengths': 150.5, 'train/kl_penalty': 0.25}\n"
-    )
-    assert column(run, "step") == [4]
-    assert (column(run, "reward"), column(run, "len_mean"), column(run, "sequences")) == ([0.5], [150.5], [64.0])
-    assert sorted(row["seconds"] for row in run.phases.to_dicts()) == [21.5, 33.25]
-
-
-def test_rows_without_any_step_are_counted_and_said_so() -> None:
-    run = read("".join(f"{{'loss': 0.{n}, 'reward': 0.{n}, 'kl': 0.{n}, 'mean_len': {n}}}\n" for n in range(1, 5)))
-    assert column(run, "step") == [1, 2, 3, 4]
-    assert column(run, "len_mean") == [1, 2, 3, 4]
-    assert any(note.kind == "guessed" and "counted" in note.text for note in run.notes)
-
-
-def test_lines_printed_twice_are_one_row() -> None:
-    run = read("".join(f"step {n} | time {n % 2 + 1}.5s | rollout=1.0s update=0.5s\n" * 2 for n in range(1, 4)))
-    assert run.steps.height == 3
-    assert run.phases.height == 6
-    assert column(run, "segment") == [0, 0, 0]
-
-
-# --- time --------------------------------------------------------------------------------------------------------
-
-
-def test_a_last_time_that_only_rises_is_the_clock() -> None:
-    run = read("".join(f"step {n} | reward 0.5 | len 9 | {3 + n}s\n" for n in (0, 25, 50, 75)))
-    assert column(run, "elapsed_s") == [3, 28, 53, 78]
-    assert column(run, "step_s") == [None] * 4
-
-
-def test_a_time_that_adds_up_is_the_clock_and_one_that_grows_slowly_is_not() -> None:
-    adds = read("".join(f"step {n} | reward 0.5 | time {n * 12.5 + n % 2:.1f}s\n" for n in range(1, 8)))
-    grows = read("".join(f"step {n} | reward 0.5 | time {30 + n / 10:.1f}s\n" for n in range(1, 8)))
-    assert column(adds, "step_s") == [None] * 7
-    assert column(adds, "elapsed_s")[0] == 13.5
-    assert column(grows, "elapsed_s") == [None] * 7
-    assert column(grows, "step_s")[0] == 30.1
-
-
-def test_time_stamps_tell_a_slow_start_from_a_clock() -> None:
-    lines = [f"2026-01-02 03:04:{n * 2:02d} INFO step {n} | reward 0.5 | time {300 + n * 2}s\n" for n in range(1, 8)]
-    assert column(read("".join(lines)), "elapsed_s")[0] == 302
-
-
-def test_elapsed_that_falls_is_the_step_time() -> None:
-    run = read("".join(f"step {n} reward=0.5 elapsed={9 + n % 2}.5s\n" for n in range(1, 6)))
-    assert column(run, "step_s") == [10.5, 9.5, 10.5, 9.5, 10.5]
-
-
-def test_a_running_mean_is_the_step_time_of_the_first_row_only() -> None:
-    run = read(
-        "".join(
-            f"step {n} | reward 0.5 | len 9 | {m}s/step | eta 5m\n" for n, m in ((10, 30.0), (20, 31.0), (30, 32.0))
-        )
-    )
-    assert column(run, "step_s") == [30.0, None, None]
-    assert column(run, "elapsed_s") == [300.0, 620.0, 960.0]
-    assert run.extra["remaining_s"].to_list() == [300.0] * 3
-
-
-def test_stamps_and_times_of_day() -> None:
-    full = read(
-        "[2026-01-02 03:04:05][INFO] step=1 reward=0.5 kl=0.1\n[2026-01-02 03:05:05][INFO] step=2 reward=0.5 kl=0.1\n"
-    )
-    at = column(full, "at")
-    assert (at[1] - at[0]).total_seconds() == 60  # type: ignore[operator, union-attr]
-    assert not full.info.zone_known
-    day = read("23:59:50 INFO step 1 | reward 0.5 | kl 0.1\n00:00:10 INFO step 2 | reward 0.5 | kl 0.1\n")
-    assert column(day, "elapsed_s") == [0.0, 20.0]
-
-
-# --- sessions and epochs -----------------------------------------------------------------------------------------
-
-
-def test_a_step_that_goes_back_is_a_restart() -> None:
-    run = read(
-        "".join(f"step {n} | reward {v} | time {v}s\n" for n, v in ((1, 1.5), (2, 2.5), (3, 1.25), (2, 2.25), (3, 3.5)))
-    )
-    assert column(run, "segment") == [0, 0, 0, 1, 1]
-    assert run.events["kind"].to_list() == ["restart"]
-
-
-def test_epochs_that_count_anew() -> None:
-    run = read("".join(f"Epoch:[{e}/2]({n}/30), Reward: 0.{e}{n}, KL: 0.1\n" for e in (1, 2) for n in (10, 20, 30)))
-    assert column(run, "step") == [10, 20, 30, 40, 50, 60]
-    assert column(run, "segment") == [0] * 6
-    assert run.info.setting("total_steps") == 60
-    assert column(run, "epoch") == [1, 1, 1, 2, 2, 2]
-
-
-def test_epochs_that_count_on() -> None:
-    run = read("".join(f"Epoch {1 + n // 4}/2 | step {n}/8 | reward 0.{n} | kl 0.1\n" for n in range(1, 9)))
-    assert column(run, "step") == list(range(1, 9))
-    assert run.info.setting("total_steps") == 8
-
-
-def test_evaluations_are_events() -> None:
-    run = read("step 5 | reward 0.5 | kl 0.1\n[eval] step 5 | acc 0.75 | time 12.0s\nstep 6 | reward 0.5 | kl 0.1\n")
-    assert run.steps.height == 2
-    assert column(run, "acc") == [None, None]
-    assert run.events.select("kind", "step", "seconds").rows() == [("evaluation", 5, 12.0)]
-
-
-# --- around it ---------------------------------------------------------------------------------------------------
-
-
-def test_own_names_come_first() -> None:
-    run = read("step 1 | my_len 80 | speed 3.0 | reward 0.5\n", mapping=(("my_len", "len_mean"), ("speed", "rollout")))
-    assert column(run, "len_mean") == [80]
-    assert phases(run) == {(1, "speed"): 3.0}
-    with pytest.raises(BadOption, match="no column or phase"):
-        read("", mapping=(("my_len", "length"),))
-
-
-def test_settings_before_the_first_row() -> None:
-    run = read(
-        "  k_samples: 8\n  max_new_tokens: 144\n  model_name: org/tiny\nstep 1 | reward 0.5 | kl 0.1\n  k_samples: 9\n"
-    )
-    assert run.info.setting("group_size") == 8
-    assert run.info.setting("max_tokens") == 144
-    assert run.info.setting("model") == "org/tiny"
-
-
-def test_engine_lines_in_between() -> None:
-    engine = (
-        "INFO 11-30 08:21:53 [loggers.py:111] Engine 000: Avg prompt throughput: 5.5 tokens/s, Avg generation throughput: "
-        "66.4 tokens/s, Running: 1 reqs, Waiting: 0 reqs, GPU KV cache usage: 0.5%, Prefix cache hit rate: 0.0%\n"
-    )
-    text = f"step 1 | reward 0.5 | len 9\n{engine}step 2 | reward 0.5 | len 9\n"
-    run = parsers.read(text.encode())
-    assert run.info.format == "keyvalue"
-    assert run.engine["gen_tok_s"].to_list() == [66.4]
-    assert run.steps.height == 2
-
-
-TABLES = {
-    "markdown": "| step | mean_env_reward | loss | step_time_s |\n|---|---|---|---|\n| 1 | 0.5 | 0.1 | 33.5 |\n| 2 | 0.75 | 0.2 | 34.5 |\n",
-    "pretty": "+---+---+---+---+\n| step | reward | loss | step_time |\n+---+---+---+---+\n| 1 | 0.5 | 0.1 | 33.5 |\n| 2 | 0.75 | 0.2 | 34.5 |\n+---+---+---+---+\n",
-    "box": "┏━━━━━━┳━━━━━━━━┳━━━━━━━━━━━┓\n┃ Step ┃ Reward ┃ Step time ┃\n┡━━━━━━╇━━━━━━━━╇━━━━━━━━━━━┩\n│ 1    │ 0.5    │ 33.5s     │\n│ 2    │ 0.75   │ 34.5s     │\n└──────┴────────┴───────────┘\n",
-    "columns": "step   reward   loss  step_time\n   1      0.5    0.1       33.5\n   2     0.75    0.2       34.5\n",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_tables(name: str) -> None:
-    run = read(TABLES[name])
-    assert column(run, "step") == [1, 2]
-    assert column(run, "step_s") == [33.5, 34.5]
-    assert column(run, "reward") == [0.5, 0.75]
-    assert sure(TABLES[name]) == Sure.LIKELY
-
-
-def test_one_line_is_a_run_with_or_without_its_end() -> None:
-    for end in (b"", b"\n"):
-        run = parsers.read(b"step 10 | len 152 | reward 0.53 | time 33.1s" + end)
-        assert (run.info.format, column(run, "step_s")) == ("keyvalue", [33.1])
+# --- other files ---
 
 
 def test_sources_and_documents_are_no_runs() -> None:
@@ -438,11 +250,3 @@ def test_sources_and_documents_are_no_runs() -> None:
         if KEYVALUE.recognises(make_head(Origin(path.name), data, len(data) < 65536)).sure:
             taken.append(path.name)
     assert taken == []
-
-
-def test_unknown_names_inside_a_block_are_kept() -> None:
-    run = read(
-        "Step 4/9\n  Reward: 0.5\n  Fmt: 0.75\n  Response length: 80\n\nStep 5/9\n  Reward: 0.6\n  Fmt: 0.85\n  Response length: 90\n"
-    )
-    assert column(run, "len_mean") == [80, 90]
-    assert run.extra["Fmt"].to_list() == [0.75, 0.85]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -59,11 +60,12 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Steps of two samples that agree and that differ, and how many values were compared."""
+    """Steps of two samples that agree and that differ, how many values were compared, and the columns that agree."""
 
     same: tuple[int, ...] = ()
     other: tuple[int, ...] = ()
     values: int = 0
+    columns: frozenset[str] = frozenset()
 
     @property
     def share(self) -> float:
@@ -130,7 +132,8 @@ def compare(a: Iterable[Session], b: Iterable[Session], shift: int = 0, limit: i
     telling = frozenset[str]().union(*(one.telling for one in (*left, *right)))
     same: list[int] = []
     other: list[int] = []
-    values = 0
+    seen: Counter[str] = Counter()
+    agree: Counter[str] = Counter()
     shared = sorted({step for one in left for step in one.rows} & {step - shift for one in right for step in one.rows})
     if limit is not None and len(shared) > limit:
         shared = shared[:: len(shared) // limit]
@@ -141,13 +144,15 @@ def compare(a: Iterable[Session], b: Iterable[Session], shift: int = 0, limit: i
             for y in right
             if step in x.rows and step + shift in y.rows
         ]
-        matched, compared = max(pairs, key=lambda pair: (pair[0] / pair[1] if pair[1] else 0.0, pair[1]))
-        values += compared
-        if compared and matched >= 0.75 * compared:
+        matched, compared = max(pairs, key=lambda pair: (len(pair[0]) / len(pair[1]) if pair[1] else 0.0, len(pair[1])))
+        seen.update(compared)
+        agree.update(matched)
+        if compared and len(matched) >= 0.75 * len(compared):
             same.append(step)
-        elif compared and matched <= 0.5 * compared:
+        elif compared and len(matched) <= 0.5 * len(compared):
             other.append(step)
-    return Agreement(tuple(same), tuple(other), values)
+    columns = frozenset(name for name, count in agree.items() if count >= 0.75 * seen[name])
+    return Agreement(tuple(same), tuple(other), seen.total(), columns)
 
 
 def _telling(rows: Collection[dict[str, float]]) -> frozenset[str]:
@@ -161,9 +166,9 @@ def _telling(rows: Collection[dict[str, float]]) -> frozenset[str]:
     return frozenset(name for name, found in seen.items() if len(found) >= 2 or (few and not min(found).is_integer()))
 
 
-def _match(a: dict[str, float], b: dict[str, float], telling: frozenset[str]) -> tuple[int, int]:
-    names = a.keys() & b.keys() & telling
-    return sum(close(a[name], b[name]) for name in names), len(names)
+def _match(a: dict[str, float], b: dict[str, float], telling: frozenset[str]) -> tuple[list[str], list[str]]:
+    names = [name for name in a if name in b and name in telling]
+    return [name for name in names if close(a[name], b[name])], names
 
 
 def close(a: float, b: float) -> bool:
@@ -191,9 +196,12 @@ def _gap(a: Session, b: Session, step: int) -> float:
     return abs(gap)
 
 
-def verdict(a: Sequence[Session], b: Sequence[Session], *, same_format: bool = False) -> Verdict:
+def verdict(
+    a: Sequence[Session], b: Sequence[Session], *, same_format: bool = False, strictly: bool = False
+) -> Verdict:
     """Whether the values say "one run" or "two".
 
+    `strictly` asks for two columns at least (rows of a general shape beside a trainer's may hold one of its columns only).
     Steps that may have been run again, or are means over another number of steps, may differ in one run.
     """
     if not a or not b:
@@ -205,8 +213,10 @@ def verdict(a: Sequence[Session], b: Sequence[Session], *, same_format: bool = F
     found = compare(a, b, shift)
     if not redone and ((found.same and apart_in_time(a, b)) or (same_format and same_clock(a, b, shift) is False)):
         return Verdict.DIFFERENT
+    if strictly and len(found.columns) < 2:
+        return Verdict.UNKNOWN
     just_begun = min(sum(len(one.rows) for one in side) for side in (a, b)) == 1
-    if found.share >= 0.8 and found.values >= 4 and (len(found.same) >= 2 or just_begun):
+    if found.share >= 0.8 and ((found.values >= 4 and len(found.same) >= 2) or (just_begun and found.values >= 2)):
         return Verdict.SAME
     if len(found.same) >= 3 and _one_stretch(found) and (redone or same_clock(a, b, shift, found.same)):
         return Verdict.SAME

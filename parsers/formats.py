@@ -16,6 +16,7 @@ from parsers.notebook import NOTEBOOK
 from parsers.openrlhf import OPENRLHF_CONSOLE
 from parsers.prometheus import PROMETHEUS
 from parsers.sglang import SGLANG
+from parsers.slime import SLIME_CONSOLE
 from parsers.swift import SWIFT
 from parsers.tensorboard import TENSORBOARD
 from parsers.tracker_db import TRACKER_DB
@@ -43,6 +44,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     OPENRLHF_CONSOLE,
     AREAL_CONSOLE,
     NEMO_RL_CONSOLE,
+    SLIME_CONSOLE,
     TRL,
     PROMETHEUS,
     VLLM_BENCH_JSON,

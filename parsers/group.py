@@ -44,7 +44,7 @@ class Grouper:
         if len(units) == 1:
             return (Cluster((units[0],)),)
         work = Work(units, [self._sample(unit.run) for unit in units])
-        for step in (self._by_values, _by_tool, _by_rank, _by_resume, _by_place, _loose, _engines):
+        for step in (self._by_values, _by_tool, _by_rank, _by_resume, _by_place, _loose, _just_started, _engines):
             step(work)
         return work.clusters()
 
@@ -64,7 +64,8 @@ class Grouper:
             key = (id(a), id(b))
             if key not in self._verdicts:
                 same_format = a.info.format == b.info.format
-                found = verdict(work.samples[i], work.samples[j], same_format=same_format)
+                strictly = "own" in {work.units[i].role, work.units[j].role}
+                found = verdict(work.samples[i], work.samples[j], same_format=same_format, strictly=strictly)
                 self._verdicts[key] = (a, b, found)
             found = self._verdicts[key][2]
             if found is Verdict.SAME:
@@ -186,6 +187,18 @@ def _loose(work: Work) -> None:
             )
             for root in near:
                 work.note(root, Note("info", 0, text, 1, unit.path.name))
+
+
+def _just_started(work: Work) -> None:
+    """Before the first step is logged: plain-named logs of one folder (a bar, settings, a server's start) are one run."""
+    trainers = work.trainers()
+    by_home: dict[PurePath, int] = {}
+    for i, unit in enumerate(work.units):
+        if work.samples[i] or unit.engine_only or not unit.plain_name or i in work.dropped or work.near(i, trainers):
+            continue
+        if unit.home in by_home:
+            work.join(by_home[unit.home], i)
+        by_home.setdefault(unit.home, i)
 
 
 def _is_run_folder(work: Work, roots: Sequence[int]) -> bool:

@@ -34,6 +34,15 @@ class _Made:
     run: Run
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The units of one file and what they were made of."""
+
+    runs: tuple[Run, ...]
+    copy: bool
+    units: list[Unit]
+
+
 class Live:
     """Follows files and folders. `poll` may be called from any thread, as often as wanted.
 
@@ -63,7 +72,7 @@ class Live:
         self._undecided: dict[Path, tuple[int, int]] = {}
         self._grouper = Grouper()
         self._sniffed: Sniffed = {}
-        self._units: dict[Path, tuple[tuple[Run, ...], list[Unit]]] = {}
+        self._units: dict[Path, _Kept] = {}
         self._made: dict[tuple[int, ...], _Made] = {}
         self._runs: tuple[Run, ...] = ()
 
@@ -161,13 +170,13 @@ class Live:
         return tuple(runs)
 
     def _units_of(self, path: Path, follower: Follower) -> list[Unit]:
-        """The file's units; the same objects as long as the file did not change."""
+        """The file's units; the same objects as long as nothing about the file changed."""
+        copy = is_copy(path, self._followers)
         known = self._units.get(path)
-        if known is None or known[0] is not follower.runs:
-            copy = is_copy(path, self._followers)
-            known = (follower.runs, units_of(path, follower.format, follower.runs, self.roots, copy))
+        if known is None or known.runs is not follower.runs or known.copy != copy:
+            known = _Kept(follower.runs, copy, units_of(path, follower.format, follower.runs, self.roots, copy))
             self._units[path] = known
-        return known[1]
+        return known.units
 
     def _errors(self, cluster: Cluster) -> tuple[Note, ...]:
         """What cannot be read now in the homes of a run."""

@@ -19,6 +19,8 @@ from parsers.values import Value, closing, take
 #: A key has at most this many words and characters.
 _KEY_WORDS: Final = 4
 _KEY_LENGTH: Final = 40
+#: No metric line has so many things that look like values and are none: what is left of it is not read.
+_MISSES: Final = 200
 _TABLE: Final = str.maketrans(
     {"：": ":", "，": ",", "｜": "|", "│": "|", "┃": "|", "％": "%", "＝": "=", "（": "(", "）": ")", "\t": " "}
 )
@@ -126,12 +128,15 @@ def _take_dicts(text: str, out: Scan) -> str:
 
 def _take_pairs(text: str, out: Scan) -> None:
     """Walk over the values of the text; what stands before each is its key, or prose."""
-    at, head, end_of_text = 0, "", len(text.rstrip())
+    at, head, end_of_text, misses = 0, "", len(text.rstrip()), 0
     for start in _START.finditer(text):
         if start.start() < at:
             continue
         found = take(text, start.start())
         if found is None:
+            misses += 1
+            if misses > _MISSES:
+                break
             continue
         value, end = found
         before = text[at : start.start()]

@@ -207,18 +207,18 @@ OPENRLHF: Final[Table] = {
     "actor_lr": Col("lr"),
 }
 
-#: slime. `perf/step_time` is only train_wait + train; the phases of the trainer's timers, children of `train` below it.
+#: slime. `perf/step_time` (first `total_train_time`) is train_wait + train; the other timers run inside one of the two.
 SLIME: Final[Table] = {
     "perf/step_time": Col("step_s"),
+    "perf/total_train_time": Col("step_s"),
     "perf/rollout_time": Ph("rollout", overlaps=True),
     "perf/train_wait_time": Ph("wait"),
     "perf/train_time": Ph("update"),
-    "perf/total_train_time": Ph("update"),
     "perf/actor_train_time": Ph("update", parent="perf/train_time"),
     "perf/critic_train_time": Ph("update_critic", parent="perf/train_time"),
     "perf/log_probs_time": Ph("old_logprob", parent="perf/train_time"),
     "perf/ref_log_probs_time": Ph("ref_logprob", parent="perf/train_time"),
-    "perf/data_preprocess_time": Ph("data", parent="perf/train_time"),
+    "perf/data_preprocess_time": Ph("data", parent="perf/train_wait_time"),
     "perf/update_weights_time": Ph("weight_sync", parent="perf/train_wait_time"),
     "perf/sleep_time": Ph("sleep_wake", parent="perf/train_wait_time"),
     "perf/wake_up_time": Ph("sleep_wake", parent="perf/train_wait_time"),
@@ -229,6 +229,7 @@ SLIME: Final[Table] = {
     "rollout/response_len/min": Col("len_min"),
     "rollout/truncated_ratio": Col("truncated"),
     "rollout/truncated": Col("truncated"),
+    "rollout/zero_std/share": Col("zero_std"),
     "rollout/raw_reward": Col("reward"),
     "rollout/advantages": Col("adv_mean"),
     "train/pg_clipfrac": Col("clipfrac"),

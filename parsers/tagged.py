@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from parsers.base import Origin
+from parsers.build import RunBuilder
 from parsers.lines import LineReader
 from parsers.tagrows import TagRows
 from parsers.text import YearlessClock, stamp, stamp_has_zone
@@ -79,9 +80,13 @@ class TaggedReader(LineReader):
         if not self.engine.take(text, line, self.clock):
             self.ending.take(text, line)
 
+    def settle(self, build: RunBuilder) -> None:
+        """Write on a copy of the builder what later lines may still revise."""
+
     def runs(self) -> tuple[Run, ...]:
         """The runs so far; a crash counts while nothing follows it."""
         build = self.rows.settled()
+        self.settle(build)
         if not self.ending.finished and self.ending.kind is not None:
             build.ended = self.ending.kind
             if self.ending.kind == "crashed":

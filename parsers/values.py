@@ -106,7 +106,7 @@ def _worded(text: str, at: int) -> tuple[Value, int] | None:
     match = _WRAPPED.match(text, at)
     if match is None:
         return None
-    end = _closing(text, match.end() - 1)
+    end = closing(text, match.end() - 1)
     if end is None:
         return None
     inner = text[match.end() : end]
@@ -119,8 +119,8 @@ def _worded(text: str, at: int) -> tuple[Value, int] | None:
 
 def _listed(text: str, at: int) -> tuple[Value, int] | None:
     """A flat list of numbers or truth values: its mean, and the items."""
-    end = _closing(text, at)
-    if end is None or end - at > _LONGEST:
+    end = closing(text, at, _LONGEST)
+    if end is None:
         return None
     inner = text[at + 1 : end].replace("[", " ").replace("]", " ").replace("'", " ").replace('"', " ")
     inner = re.sub(r"np\.\w+\(([^()]*)\)", r"\1", inner)
@@ -139,11 +139,11 @@ def of_list(items: Sequence[Any]) -> Value:
     return Value(mean, items=numbers)
 
 
-def _closing(text: str, at: int) -> int | None:
-    """Where the bracket that opens at `at` closes."""
+def closing(text: str, at: int, longest: int = 20_000) -> int | None:
+    """Where the bracket that opens at `at` closes, strings skipped; None when it does not within so many characters."""
     pairs = {"(": ")", "[": "]", "{": "}"}
     depth, quote = 0, ""
-    for place in range(at, min(len(text), at + 20_000)):
+    for place in range(at, min(len(text), at + longest)):
         char = text[place]
         if quote:
             if char == quote and text[place - 1] != "\\":
@@ -157,11 +157,6 @@ def _closing(text: str, at: int) -> int | None:
             if depth == 0:
                 return place
     return None
-
-
-def closing(text: str, at: int) -> int | None:
-    """Where the bracket that opens at `at` closes, strings skipped; None when it does not within 20,000 characters."""
-    return _closing(text, at)
 
 
 def of_json(raw: object) -> Value | None:

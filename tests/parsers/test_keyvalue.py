@@ -32,10 +32,6 @@ def column(run: Run, name: str) -> list[float | None]:
     return run.steps[name].to_list()
 
 
-def phases(run: Run) -> dict[tuple[int, str], float]:
-    return {(row["step"], row["name"]): row["seconds"] for row in run.phases.to_dicts()}
-
-
 # --- one run, many syntaxes --------------------------------------------------------------------------------------
 
 

@@ -40,6 +40,11 @@ class Unit:
         return not self.run.has_steps and self.run.progress.is_empty() and not self.run.engine.is_empty()
 
     @property
+    def empty(self) -> bool:
+        """True while nothing happened yet: no step, no bar."""
+        return not self.run.has_steps and self.run.progress.is_empty()
+
+    @property
     def plain_name(self) -> bool:
         """True when the file's name says what it is (console.log, a tool's own name), not which run it is of."""
         name = self.path.name
@@ -86,7 +91,7 @@ class Work:
         self.samples = samples
         self.different: set[tuple[int, int]] = set()
         self.dropped: set[int] = set()
-        self.notes: dict[int, list[Note]] = {}
+        self.notes: list[tuple[int, Note]] = []
         self._root = list(range(len(units)))
 
     def pairs(self, fit: Callable[[Unit, Unit], bool]) -> list[tuple[int, int]]:
@@ -133,10 +138,10 @@ class Work:
         return any((min(i, j), max(i, j)) in self.different for i in a for j in right)
 
     def note(self, i: int, note: Note) -> None:
-        self.notes.setdefault(self.root(i), []).append(note)
+        self.notes.append((i, note))
 
     def clusters(self) -> tuple[Cluster, ...]:
         return tuple(
-            Cluster(tuple(self.units[i] for i in each), tuple(self.notes.get(root, ())))
+            Cluster(tuple(self.units[i] for i in each), tuple(note for i, note in self.notes if self.root(i) == root))
             for root, each in self.members().items()
         )

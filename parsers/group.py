@@ -44,7 +44,17 @@ class Grouper:
         if len(units) == 1:
             return (Cluster((units[0],)),)
         work = Work(units, [self._sample(unit.run) for unit in units])
-        for step in (self._by_values, _by_tool, _by_rank, _by_resume, _by_place, _loose, _just_started, _engines):
+        for step in (
+            self._by_values,
+            _by_tool,
+            _by_rank,
+            _by_resume,
+            _by_place,
+            _loose,
+            _just_started,
+            _strangers,
+            _engines,
+        ):
             step(work)
         return work.clusters()
 
@@ -168,23 +178,31 @@ def _could_be_one(a: Sequence[Unit], b: Sequence[Unit]) -> bool:
 
 
 def _loose(work: Work) -> None:
-    """Logs without steps go to the one run that is near; rows that match no trainer's in its own folder are left out."""
+    """Settings, bars and evaluations without a step go to the one run that is near."""
     for i, unit in enumerate(work.units):
-        trainers = {root: each for root, each in work.trainers().items() if i not in each}
-        real = [root for root, each in trainers.items() if any(work.units[k].role == "trainer" for k in each)]
-        near = work.near(i, real)
-        alone = len(work.members()[work.root(i)]) == 1
-        if not alone or not near or unit.engine_only:
+        if work.samples[i] or unit.engine_only or len(work.members()[work.root(i)]) > 1:
             continue
-        if not work.samples[i] and len(near) == 1:
+        near = work.near(i, work.trainers())
+        if len(near) == 1:
             work.join(near[0], i)
-        elif not work.samples[i] and unit.run.progress.is_empty():
+        elif near and unit.run.progress.is_empty():
             work.dropped.add(i)
-        elif unit.role == "own" and work.units[near[0]].home == unit.home and _is_run_folder(work, near):
+
+
+def _strangers(work: Work) -> None:
+    """Rows of a general shape in a run's own folder that match none of its numbers are left out."""
+    trainers = [
+        root
+        for root, each in work.members().items()
+        if any(work.units[k].role == "trainer" and not work.units[k].empty for k in each)
+    ]
+    for i, unit in enumerate(work.units):
+        if unit.role != "own" or len(work.members()[work.root(i)]) > 1:
+            continue
+        near = [root for root in work.near(i, trainers) if work.units[root].home == unit.home]
+        if near and _is_run_folder(work, near):
             work.dropped.add(i)
-            text = (
-                f"{shown(unit.path, unit.home)} was left out: none of its numbers are this run's (name it to read it)"
-            )
+            text = f"{shown(unit.path, unit.home)} was left out: its numbers are not this run's (name it to read it)"
             for root in near:
                 work.note(root, Note("info", 0, text, 1, unit.path.name))
 

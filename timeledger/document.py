@@ -53,6 +53,7 @@ class RunPart(Part):
     state: State
     step: int | None
     first_step: int | None
+    steps_done: int | None
     total_steps: int | None
     total_steps_from: str | None
     started_at: datetime | None

@@ -35,11 +35,13 @@ def total_steps(run: Run, facts: Facts) -> tuple[int | None, str | None]:
     return None, None
 
 
-def project(run: Run, clock: Clock, timing: Timing, growth: Growth, facts: Facts | None = None) -> Projection:
+def project(
+    run: Run, clock: Clock, timing: Timing, growth: Growth, facts: Facts | None = None, factor: float = 1.0
+) -> Projection:
     """Remaining and total time with an interval at `facts.level`, a worst case, and the reasons in words.
 
     Remaining time counts from the last step the log knows of; a run that is over has none left, and its total is
-    measured. Without a number of planned steps there is no projection, and `why` says what to type.
+    measured. `factor` changes the steps to come (a what-if). Without a number of planned steps there is no projection, and `why` says what to type.
     """
     facts = facts or Facts()
     total, source = total_steps(run, facts)
@@ -56,6 +58,8 @@ def project(run: Run, clock: Clock, timing: Timing, growth: Growth, facts: Facts
     made = make_forecast(run, clock, timing, growth, facts, total)
     if made is None:
         return _nothing(total, source, facts, "No step has a time yet.")
+    if factor != 1.0:
+        made = replace(made, pull=replace(made.pull, mid=made.pull.mid + math.log(max(factor, 1e-3)), what_if=factor))
     remaining = made.remaining(facts.level)
     worst = worst_case(made, timing, growth)
     return Projection(

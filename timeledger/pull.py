@@ -23,7 +23,7 @@ CLEAR_TREND: Final = 3.0
 class Pull:
     """Logs of the factor on the mean ordinary step to come: in the middle, and what it may reach above and below.
 
-    `rising` and `falling` say that the length has a clear trend, whether or not it is followed.
+    `what_if` is the part of `mid` that a person asked for. `rising` and `falling` say that the length has a clear trend, whether or not it is followed.
     """
 
     mid: float = 0.0
@@ -31,6 +31,7 @@ class Pull:
     below: float = 0.0
     rising: bool = False
     falling: bool = False
+    what_if: float = 1.0
 
 
 def find_pull(rows: Rows, timing: Timing, growth: Growth, total: float) -> Pull:

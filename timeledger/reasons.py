@@ -42,8 +42,10 @@ def _length(made: Forecast, timing: Timing, growth: Growth) -> list[str]:
     changed = growth.growth is not None and abs(math.log(max(growth.growth, 1e-9))) > 0.1
     if changed or pull.rising or pull.falling:
         said.append(growth.sentence)
-    if abs(pull.mid) > 0.01:
-        said.append(f"At that pace steps take {math.exp(pull.mid) - 1:+.0%} on average; this run's own past pays for counting it.".replace("-", "−"))
+    found = pull.mid - math.log(pull.what_if)
+    if abs(found) > 0.01:
+        change = f"{math.exp(found) - 1:+.0%}".replace("-", "−")
+        said.append(f"Steps to come take {change} on average for their length; on this run's own past, counting that was better.")
     if pull.rising and pull.above > 0.01:
         to = f" up to the limit of {show_number(limit, 4)} tokens" if limit else ""
         said.append(f"If the answers keep growing{to}, steps take up to {math.exp(pull.mid + pull.above) - 1:.0%} longer: the interval reaches there.")

@@ -28,6 +28,7 @@ from timeledger.document import (
     ShowDocument,
     TimingPart,
 )
+from timeledger.forecast import steps_done
 from timeledger.plan import Cost, Estimate
 from timeledger.results import Analysis, Projection, Span, Timing
 
@@ -93,6 +94,7 @@ def _run(analysis: Analysis) -> RunPart:
         state=analysis.state,
         step=clock.position,
         first_step=clock.first_step,
+        steps_done=None if clock.position is None else steps_done(analysis.run, clock),
         total_steps=projection.total_steps,
         total_steps_from=projection.total_steps_from,
         started_at=info.started_at,

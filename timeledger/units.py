@@ -68,7 +68,7 @@ def seconds(text: str) -> float | None:
 
 
 def show_seconds(value: float | None, *, short: bool = False) -> str:
-    """A duration for people: `0.31 s`, `33.6 s`, `4 m 12 s`, `1 h 52 m`, `2 d 3 h`; an em dash when unknown.
+    """A duration for people: `14 ms`, `0.31 s`, `33.6 s`, `4 m 12 s`, `1 h 52 m`, `2 d 3 h`; an em dash when unknown.
 
     `short` drops the second unit (`1 h`, `4 m`).
     """
@@ -77,6 +77,10 @@ def show_seconds(value: float | None, *, short: bool = False) -> str:
     if math.isinf(value):
         return "∞"
     sign, value = ("−" if value < 0 else ""), abs(value)
+    if value == 0:
+        return "0 s"
+    if value < 0.0995:
+        return f"{sign}{show_number(value * 1000, 2)} ms"
     if value < 59.95:
         digits = 2 if value < 1 else 1
         return f"{sign}{value:.{digits}f} s"

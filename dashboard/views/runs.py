@@ -24,7 +24,8 @@ else:
             "Filter", placeholder="part of a name", key="filter", label_visibility="collapsed", live=True
         )
     wanted = [each for each in opened.entries if needle.casefold() in each.label.casefold()]
-    analyses = [(each, load.analysed(each)) for each in wanted]
+    with st.spinner(f"Looking at {len(wanted)} runs …"):
+        analyses = [(each, load.analysed(each)) for each in wanted]
     analyses.sort(key=lambda pair: tables.urgency(pair[1]))
     picked = tables.runs(analyses, parts.zone())
     if picked is not None:

@@ -69,9 +69,9 @@ def _title(out: Console, run: RunReport) -> None:
     left = " · ".join(text for text in (part.name, part.framework or part.format, part.state) if text)
     right = ""
     if part.step is not None:
-        right = f"step {part.step:,}" + (f" / {part.total_steps:,}" if part.total_steps else "")
+        right = f"step {part.steps_done or 0:,} / {part.total_steps:,}" if part.total_steps else f"step {part.step:,}"
         if part.total_steps:
-            right += f"  {units.show_share(min(part.step / part.total_steps, 1.0))}"
+            right += f"  {units.show_share(min((part.steps_done or 0) / part.total_steps, 1.0))}"
     gap = max(2, out.width - len(left) - len(right))
     out.print(Text.assemble((left, "bold"), " " * gap, right) if right else Text(left, style="bold"))
 

@@ -1,0 +1,45 @@
+"""Whether a run is running, finished, stalled, ended early, or cannot be known."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from timeledger.forecast import steps_done
+from timeledger.results import Clock, Facts, Projection, State
+from timeledger.run import Run
+
+#: No new step for this many usual steps means stalled.
+STALLED_AFTER: Final = 6.0
+#: Shorter silences than this never mean stalled: writers flush late, machines breathe.
+PATIENCE_S: Final = 30.0
+
+
+def find_state(run: Run, clock: Clock, projection: Projection, facts: Facts) -> State:
+    """The state, from the log's own end, the planned steps, its age and the usual step."""
+    total = projection.total_steps
+    if run.info.ended == "finished" or (total is not None and clock.position is not None and steps_done(run, clock) >= total):
+        return "finished"
+    if run.info.ended is not None:
+        return "ended early"
+    last = last_step_at(run, clock)
+    if last is None or facts.now is None or not run.has_steps:
+        return "unknown"
+    return "stalled" if (facts.now - last).total_seconds() > patience_s(clock) else "running"
+
+
+def patience_s(clock: Clock) -> float:
+    """Seconds without a new row that are still usual: six rows, and the longest periodic work on top."""
+    span = clock.steps["span"].median() if clock.steps.height else 1
+    row = (clock.step_s or 0.0) * max(float(span) if isinstance(span, int | float) else 1.0, float(clock.cycle))
+    extra = max((each.seconds or 0.0 for each in clock.periodic), default=0.0)
+    return max(STALLED_AFTER * row, PATIENCE_S) + extra
+
+
+def last_step_at(run: Run, clock: Clock) -> datetime | None:
+    """When the last step was written: its own stamp where its zone is known, else when the file was last written."""
+    stamps = clock.steps["at"].drop_nulls()
+    stamped = stamps[-1] if stamps.len() else None
+    if run.info.zone_known and isinstance(stamped, datetime):
+        return stamped
+    return run.info.last_write or (stamped if isinstance(stamped, datetime) else None)

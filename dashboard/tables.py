@@ -64,9 +64,11 @@ def _run_row(entry: Entry, analysis: Analysis, zone: tzinfo | None) -> dict[str,
     growth = analysis.growth
     return {
         "run": entry.label,
-        "finish": ", ".join((finish.value, *finish.under[:1])),
+        "finish": ", ".join(
+            (f"needs {finish.value}" if finish.title.startswith("Still") else finish.value, *finish.under[:1])
+        ),
         "state": STATES[analysis.state],
-        "done": min(1.0, done / total) if done is not None and total else None,
+        "done": round(min(1.0, done / total), 2) if done is not None and total else None,
         "step": units.show_seconds(analysis.clock.step_s),
         "steps": spark(analysis.clock.steps, "wall_s"),
         "sampling": units.show_share(analysis.breakdown.sampling_share),

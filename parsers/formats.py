@@ -14,8 +14,11 @@ from parsers.mlflow import MLFLOW_STORE
 from parsers.nemo_rl import NEMO_RL_CONSOLE
 from parsers.notebook import NOTEBOOK
 from parsers.openrlhf import OPENRLHF_CONSOLE
+from parsers.prime_rl import PRIME_RL_CONSOLE
 from parsers.prometheus import PROMETHEUS
+from parsers.roll import ROLL_CONSOLE
 from parsers.sglang import SGLANG
+from parsers.skyrl import SKYRL_CONSOLE
 from parsers.slime import SLIME_CONSOLE
 from parsers.swift import SWIFT
 from parsers.tensorboard import TENSORBOARD
@@ -44,7 +47,10 @@ FORMATS: Final[tuple[Format, ...]] = (
     OPENRLHF_CONSOLE,
     AREAL_CONSOLE,
     NEMO_RL_CONSOLE,
+    SKYRL_CONSOLE,
     SLIME_CONSOLE,
+    PRIME_RL_CONSOLE,
+    ROLL_CONSOLE,
     TRL,
     PROMETHEUS,
     VLLM_BENCH_JSON,

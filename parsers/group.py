@@ -191,20 +191,25 @@ def _loose(work: Work) -> None:
 
 def _strangers(work: Work) -> None:
     """Rows of a general shape in a run's own folder that match none of its numbers are left out."""
-    trainers = [
-        root
-        for root, each in work.members().items()
-        if any(work.units[k].role == "trainer" and not work.units[k].empty for k in each)
-    ]
     for i, unit in enumerate(work.units):
-        if unit.role != "own" or len(work.members()[work.root(i)]) > 1:
+        if unit.role != "own" or not work.samples[i] or len(work.members()[work.root(i)]) > 1:
             continue
+        trainers = [
+            root
+            for root, each in work.members().items()
+            if any(work.units[k].role == "trainer" and (work.samples[k] or _jumbled(unit)) for k in each)
+        ]
         near = [root for root in work.near(i, trainers) if work.units[root].home == unit.home]
         if near and _is_run_folder(work, near):
             work.dropped.add(i)
             text = f"{shown(unit.path, unit.home)} was left out: its numbers are not this run's (name it to read it)"
             for root in near:
                 work.note(root, Note("info", 0, text, 1, unit.path.name))
+
+
+def _jumbled(unit: Unit) -> bool:
+    """True for rows whose steps go back again and again: a list of events, not of steps."""
+    return unit.run.steps["segment"].n_unique() > max(3, unit.run.steps.height / 8)
 
 
 def _just_started(work: Work) -> None:

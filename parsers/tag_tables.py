@@ -11,11 +11,12 @@ from typing import Final, NamedTuple
 
 
 class Col(NamedTuple):
-    """A column of `schema.STEPS`: value * scale + offset."""
+    """A column of `schema.STEPS`: value * scale + offset. Of several names for one column the lowest rank counts."""
 
     column: str
     scale: float = 1.0
     offset: float = 0.0
+    rank: int = 0
 
 
 class Ph(NamedTuple):
@@ -104,7 +105,15 @@ SKYRL: Final[Table] = {
     "timing/eval": Ph("evaluation", outside=True),
     "timing/wait_for_generation_buffer": Ph("wait"),
     "timing/run_training": Ph("update"),
+    "timing/optim_step": Ph("update", parent="timing/policy_train"),
+    "timing/forward_backward": Ph("update", parent="timing/policy_train"),
+    "timing/dump_data_batch": Ph("other"),
+    "timing/sync_weights_to_inference_engines": Ph("weight_sync"),
+    "timing/calc_values_logprobs_rewards_kl": Ph("old_logprob"),
+    "timing/calc_advantages_and_returns": Ph("advantage"),
+    "timing/compute_rewards": Ph("reward"),
     "generate/avg_num_tokens": Col("len_mean"),
+    "avg_response_length": Col("len_mean", rank=1),
     "generate/max_num_tokens": Col("len_max"),
     "generate/min_num_tokens": Col("len_min"),
     "generate/batch_num_seq": Col("sequences"),
@@ -238,13 +247,23 @@ SLIME: Final[Table] = {
     "train/lr-pg_0": Col("lr"),
 }
 
-#: ROLL (`@sum`, `@mean`, ... are taken off first). `time/step_total` is the step *before*: it stays unmapped.
+#: ROLL (`@sum`, `@mean`, ... are taken off first). `time/step_total` is the step *before*: it stays unmapped (the console's
+#: reader gives it to its own step as `step_total_of`). `system/samples` counts from the start.
 ROLL: Final[Table] = {
     "time/step_generate": Ph("rollout"),
     "time/step_rollout": Ph("rollout"),
     "time/ref_log_probs_values": Ph("ref_logprob"),
     "time/old_log_probs": Ph("old_logprob"),
     "time/adv": Ph("advantage"),
+    "time/step_adv": Ph("advantage"),
+    "time/step_ref_log_probs_values_reward": Ph("ref_logprob"),
+    "time/step_old_log_probs_values": Ph("old_logprob"),
+    "time/step_cal_response_level_mask": Ph("reward"),
+    "time/step_cal_norm_rewards": Ph("reward"),
+    "time/step_cal_token_reward": Ph("reward"),
+    "time/step_shrink": Ph("sleep_wake"),
+    "time/step_compute_data_metrics": Ph("other"),
+    "time/step_val": Ph("evaluation"),
     "time/step_train": Ph("update"),
     "time/step_model_update": Ph("weight_sync"),
     "time/step_stop_server": Ph("sleep_wake"),
@@ -263,10 +282,12 @@ ROLL: Final[Table] = {
     "actor/ratio_mean": Col("ratio"),
     "actor/ppo_ratio_clipfrac": Col("clipfrac"),
     "actor/approxkl": Col("kl"),
-    "system/samples": Col("sequences"),
+    "system/batch_size": Col("sequences"),
+    "time/step_total_of": Col("step_s"),
 }
 
-#: prime-rl (`metrics.jsonl`, W&B): trainer and orchestrator run at once, so a wait is idle time, not generation.
+#: prime-rl (`metrics.jsonl`, W&B): trainer and orchestrator run at once, so a wait is idle time, not generation. `seq_len`
+#: counts the prompt too; the `orchestrator/` and `trainer/` names are of its console.
 PRIME_RL: Final[Table] = {
     "time/step": Col("step_s"),
     "time/wait_for_batch": Ph("wait"),
@@ -277,6 +298,8 @@ PRIME_RL: Final[Table] = {
     "time/wait_for_policy": Ph("wait"),
     "time/pack": Ph("data"),
     "time/generate_completions": Ph("rollout"),
+    "time/teacher_logprobs": Ph("ref_logprob"),
+    "time/parallel_preprocess": Ph("data"),
     "optim/lr": Col("lr"),
     "optim/grad_norm": Col("grad_norm"),
     "loss/mean": Col("loss"),
@@ -284,10 +307,22 @@ PRIME_RL: Final[Table] = {
     "perf/peak_memory": Col("mem_gib"),
     "reward/mean": Col("reward"),
     "reward/all/mean": Col("reward"),
-    "seq_len/mean": Col("len_mean"),
-    "seq_len/max": Col("len_max"),
-    "seq_len/min": Col("len_min"),
+    **{
+        f"{key}{which}/{what}": Col(f"len_{what}", rank=rank)
+        for key, rank in (("decode_len", 0), ("completion_len", 0), ("seq_len", 1))
+        for which in ("", "/all")
+        for what in ("mean", "max", "min")
+    },
     "is_truncated/mean": Col("truncated"),
+    "is_truncated/all/mean": Col("truncated"),
+    "prefill_len/all/mean": Col("prompt_len"),
+    "prompt_len/mean": Col("prompt_len"),
+    "progress/tokens": Col("tokens"),
+    "progress/samples": Col("sequences"),
+    "orchestrator/sequences": Col("sequences"),
+    "orchestrator/throughput": Col("gen_tok_s"),
+    "trainer/throughput": Col("train_tok_s"),
+    "advantage/mean": Col("adv_mean"),
 }
 
 #: open-instruct: generation overlaps training; `time/total` is the step.

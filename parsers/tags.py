@@ -125,7 +125,7 @@ def _sure(name: str, framework: str | None) -> str | None:
 def _of(entry: Col | Ph, name: str, framework: str | None) -> Meaning:
     framework = _sure(name, framework)
     if isinstance(entry, Col):
-        return Meaning("column", entry.column, name, entry.scale, entry.offset, framework=framework)
+        return Meaning("column", entry.column, name, entry.scale, entry.offset, framework=framework, rank=entry.rank)
     return Meaning("phase", entry.phase, name, entry.scale, 0.0, entry.parent, entry.outside, entry.overlaps, framework)
 
 

@@ -31,6 +31,7 @@ else:
     if picked is not None:
         state.choose(picked)
         st.switch_page("views/run.py", query_params=state.query())
+    st.caption("Click a run to look at it.")
     with st.container(horizontal=True):
         if st.button("Open the first run" if len(analyses) > 1 else "Open the run", type="primary") and analyses:
             state.choose(analyses[0][0].key)

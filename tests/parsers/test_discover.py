@@ -116,6 +116,29 @@ def test_a_compressed_log_is_found(tmp_path: Path) -> None:
     assert read(tmp_path).steps.height == samples.STEPS
 
 
+def test_a_hand_written_loops_bar_and_rows_are_one_run(tmp_path: Path) -> None:
+    bar = "".join(f"\r {5 * s}%|#   | {s}/20 [0{s}:10<09:00, 31.00s/it]" for s in range(1, 9))
+    put(tmp_path / "exp/console.log", bar + "\n")
+    put(tmp_path / "exp/metrics.jsonl", samples.jsonl())
+    (run,) = read_all(tmp_path / "exp")
+    assert (run.steps.height, run.progress.height) == (8, 8)
+
+
+def test_a_list_of_events_is_no_run_beside_a_trainer_that_just_began(tmp_path: Path) -> None:
+    put(tmp_path / "exp/console.log", "\r  0%|    | 0/20 [00:00<?, ?it/s]\n  5%|#   | 1/20 [00:31<09:00, 31.00s/it]\n")
+    rows = (
+        {"event": kind, "step": s, "time": 3.5 * s, "dur_s": 0.25 * s}
+        for s in range(5)
+        for kind in ("begin", "end") * 8
+    )
+    put(
+        tmp_path / "exp/events.jsonl",
+        "".join(json.dumps({**row, "step": row["step"] - n % 2}) + "\n" for n, row in enumerate(rows)),
+    )
+    (run,) = read_all(tmp_path / "exp")
+    assert (run.steps.height, run.progress.height) == (0, 2)
+
+
 def test_rows_of_no_known_origin_do_not_join_a_trainers_run(tmp_path: Path) -> None:
     (run,) = read_all(run_folder(tmp_path / "exp"))
     assert "truth.jsonl" not in run.info.sources

@@ -44,17 +44,7 @@ class Grouper:
         if len(units) == 1:
             return (Cluster((units[0],)),)
         work = Work(units, [self._sample(unit.run) for unit in units])
-        for step in (
-            self._by_values,
-            _by_tool,
-            _by_rank,
-            _by_resume,
-            _by_place,
-            _loose,
-            _just_started,
-            _strangers,
-            _engines,
-        ):
+        for step in (self._by_values, *_STEPS):
             step(work)
         return work.clusters()
 
@@ -256,3 +246,7 @@ def _engines(work: Work) -> None:
             if key in stems:
                 work.join(stems[key], i)
             stems.setdefault(key, i)
+
+
+#: After the values, in this order: each may use what those before it found.
+_STEPS: Final = (_by_tool, _by_rank, _by_resume, _by_place, _strangers, _loose, _just_started, _engines)

@@ -17,7 +17,7 @@ _RANK: Final = {
     name: place
     for place, name in enumerate((
         "trainer_state", "wandb", "mlflow", "verl_jsonl", "swift", "llama_factory", "trackio", "tensorboard", "jsonl",
-        "csv", "trl", "verl", "openrlhf", "notebook", "keyvalue", "vllm", "sglang",
+        "csv", "trl", "verl", "openrlhf", "nemo_rl", "skyrl", "areal", "slime", "prime_rl", "roll", "notebook", "keyvalue", "vllm", "sglang",
     ))
 }  # fmt: skip
 #: Who stamps a row when it happens, to the fraction of a second (trackio stamps a batch of rows at once).

@@ -29,7 +29,7 @@ _BARS: Final = ("Training Batches Processed", "Training Step Progress")
 #: Lines of `name: number` pairs that belong to the step.
 _TELLING: Final = ("avg_final_rewards: ", "reward/avg_", "batch_num_seq: ")
 _PREFIXED: Final = {"batch_num_seq": "generate/batch_num_seq", "batch_padded_seq_len": "generate/batch_padded_seq_len",
-                    "avg_final_rewards": "loss/avg_final_rewards"}  # fmt: skip
+                    "avg_final_rewards": "loss/avg_final_rewards", "avg_response_length": "generate/avg_num_tokens"}  # fmt: skip
 _CHECKPOINTS: Final = {"save_checkpoints", "save_hf_model"}
 _MOST_LINES: Final = 500
 #: The padded width of the batch under a name that promises the length.

@@ -113,7 +113,6 @@ SKYRL: Final[Table] = {
     "timing/calc_advantages_and_returns": Ph("advantage"),
     "timing/compute_rewards": Ph("reward"),
     "generate/avg_num_tokens": Col("len_mean"),
-    "avg_response_length": Col("len_mean", rank=1),
     "generate/max_num_tokens": Col("len_max"),
     "generate/min_num_tokens": Col("len_min"),
     "generate/batch_num_seq": Col("sequences"),

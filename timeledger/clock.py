@@ -21,7 +21,9 @@ from timeledger.kinds import Kinds, classify
 from timeledger.phases import TopPhases, summed_step_s, top_level
 from timeledger.results import CLOCK_STEPS, Clock, Facts, Segment
 from timeledger.run import Run
+from timeledger.units import shift
 
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 WHY_NONE: Final = (
     "This log tells no time: it has no time stamps, no progress bar and no step times. Add the console log with its "
     "progress bar, or TensorBoard events (report_to=tensorboard, logging_steps=1), or print the seconds of each step."
@@ -239,7 +241,7 @@ def _joined(
                 elapsed_s=None if np.isnan(took) else took,
                 lost_before_s=gap if i else None,
                 redone=redone,
-                started_at=datetime.fromtimestamp(each.began, UTC) if each.began is not None else None,
+                started_at=shift(EPOCH, each.began),
             )
         )
         reached = int(session.step[-1]) if reached is None else max(reached, int(session.step[-1]))

@@ -79,16 +79,7 @@ def _phases(run: RunReport) -> str:
     title = "<h2>Where a step’s time goes</h2>"
     if found.step_s is None:
         return f"{title}<p>{escape(found.why)}</p>" if found.why else ""
-    rows = [(each.phase, each.seconds, each.share, each.origin) for each in found.phases]
-    if found.unexplained_s is not None:
-        rows.append(
-            (
-                "unexplained",
-                found.unexplained_s,
-                found.unexplained_s / found.step_s if found.step_s else 0.0,
-                "measured",
-            )
-        )
+    rows = words.step_rows(found)
     text = ", ".join(f"{look(phase).label} {units.show_share(share)}" for phase, _, share, _ in rows)
     bar = svg.stacked_bar([(phase, share) for phase, _, share, _ in rows], text)
     lines = "".join(

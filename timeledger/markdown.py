@@ -60,13 +60,10 @@ def _phases(run: RunReport) -> str:
     found = run.breakdown
     if found.step_s is None:
         return escape(found.why or "")
-    rows: list[tuple[str, ...]] = [
-        (words.phase(each.phase), units.show_seconds(each.seconds), units.show_share(each.share), each.origin)
-        for each in found.phases
+    rows = [
+        (words.phase(phase), units.show_seconds(seconds), units.show_share(share), known)
+        for phase, seconds, share, known in words.step_rows(found)
     ]
-    if found.unexplained_s is not None:
-        share = found.unexplained_s / found.step_s if found.step_s else 0.0
-        rows.append(("unexplained", units.show_seconds(found.unexplained_s), units.show_share(share), ""))
     text = table(("part of a step", "seconds", "share", "known"), rows, right_from=1)
     return text + (f"\n\n{escape(found.why)}" if found.why else "")
 

@@ -54,6 +54,7 @@ LOOKS: Final[dict[str, Look]] = {
     "sleep_wake": Look("Sleep/wake", *_SLEEP),
     "sleep/wake": Look("Sleep/wake", *_SLEEP),
     "fixed": Look("Fixed overhead", *_SYNC),
+    "per token": Look("Follows the answers", *_SAMPLING, "/"),
     "fixed overhead": Look("Fixed overhead", *_SYNC),
     "data": Look("Data loading", *_SLEEP, "/"),
     "evaluation": Look("Evaluation", *_EVALUATION),

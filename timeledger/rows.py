@@ -13,6 +13,8 @@ from timeledger.run import Run
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+#: No step, length or token count of a real run is this large.
+BEYOND = 1e15
 QUANTITIES = ("len_mean", "len_max", "truncated", "tokens", "sequences")
 
 
@@ -52,9 +54,9 @@ class Rows:
 
 
 def _floats(frame: pl.DataFrame, name: str) -> Array:
-    """A column as floats, NaN for null and for anything that is not finite."""
+    """A column as floats, NaN for null, for anything that is not finite, and for what no run can reach."""
     values = frame[name].cast(pl.Float64).to_numpy().astype(np.float64, copy=True)
-    values[~np.isfinite(values)] = np.nan
+    values[~(np.abs(values) < BEYOND)] = np.nan
     return values
 
 

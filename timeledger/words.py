@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime, tzinfo
+from typing import Final
 
 from timeledger import palette, units
-from timeledger.document import Moments, ProjectionPart, RunReport
+from timeledger.document import BreakdownPart, Moments, ProjectionPart, RunReport
+from timeledger.schema import ROLLUP
 
 
 def phase(name: str) -> str:
@@ -111,6 +113,30 @@ def facts(run: RunReport) -> list[tuple[str, str]]:
         money = "" if run.cost.money is None else f", {run.cost.money:,.2f} {run.cost.currency}".rstrip()
         lines.append(("Cost", f"{units.show_number(run.cost.gpu_hours)} GPU-hours{money} for the whole run"))
     return lines
+
+
+def step_rows(found: BreakdownPart) -> list[tuple[str, float, float, str]]:
+    """The parts of a step: name, seconds, share, how known; the rest last.
+
+    Where a log has no phases the fit's split stands in for the rest: what is fixed, and what follows the answers.
+    """
+    whole = found.step_s or 0.0
+    rows: list[tuple[str, float, float, str]] = [
+        (each.phase, each.seconds, each.share, each.origin) for each in found.phases
+    ]
+    if found.unexplained_s is None or not whole:
+        return rows
+    named = {each.phase for each in found.phases} | {
+        ROLLUP[each.phase] for each in found.phases if each.phase in ROLLUP
+    }
+    split = {name: found.parts[name] for name in _FITTED if name in found.parts and name not in named}
+    if "fixed" in split and len(split) > 1:
+        return rows + [(name, seconds, seconds / whole, "inferred") for name, seconds in split.items()]
+    return [*rows, ("unexplained", found.unexplained_s, found.unexplained_s / whole, "")]
+
+
+#: What the fit of step time against length tells apart, in a step's order.
+_FITTED: Final = ("sampling", "forward-backward", "per token", "fixed")
 
 
 def compare_row(run: RunReport) -> tuple[str, ...]:

@@ -126,15 +126,9 @@ def test_a_hand_written_loops_bar_and_rows_are_one_run(tmp_path: Path) -> None:
 
 def test_a_list_of_events_is_no_run_beside_a_trainer_that_just_began(tmp_path: Path) -> None:
     put(tmp_path / "exp/console.log", "\r  0%|    | 0/20 [00:00<?, ?it/s]\n  5%|#   | 1/20 [00:31<09:00, 31.00s/it]\n")
-    rows = (
-        {"event": kind, "step": s, "time": 3.5 * s, "dur_s": 0.25 * s}
-        for s in range(5)
-        for kind in ("begin", "end") * 8
-    )
-    put(
-        tmp_path / "exp/events.jsonl",
-        "".join(json.dumps({**row, "step": row["step"] - n % 2}) + "\n" for n, row in enumerate(rows)),
-    )
+    steps = (s - n % 2 for s in range(1, 9) for n in range(4))
+    rows = ({"event": "phase", "step": s, "t": 1.75e9 + 3 * n, "seconds": 0.25 + 0.01 * n} for n, s in enumerate(steps))
+    put(tmp_path / "exp/events.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     (run,) = read_all(tmp_path / "exp")
     assert (run.steps.height, run.progress.height) == (0, 2)
 

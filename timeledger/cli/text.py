@@ -96,19 +96,9 @@ def _phases(out: Console, run: RunReport) -> None:
     table = Table(box=None, padding=(0, 1), show_header=False)
     for justify in ("left", "right", "right", "left", "left"):
         table.add_column(justify=justify, no_wrap=True)
-    for part in found.phases:
-        table.add_row(
-            words.phase(part.phase),
-            units.show_seconds(part.seconds),
-            units.show_share(part.share),
-            bar(part.share),
-            part.origin,
-        )
-    if found.unexplained_s is not None:
-        share = found.unexplained_s / found.step_s if found.step_s else 0.0
-        table.add_row(
-            "unexplained", units.show_seconds(found.unexplained_s), units.show_share(share), bar(share, "░"), ""
-        )
+    for phase, seconds, share, known in words.step_rows(found):
+        fill = "░" if phase == "unexplained" else "█"
+        table.add_row(words.phase(phase), units.show_seconds(seconds), units.show_share(share), bar(share, fill), known)
     out.print(table)
     if found.overlapped:
         out.print(Text("  Generation and training overlap: shares do not add up to the step."))

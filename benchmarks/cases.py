@@ -85,7 +85,10 @@ def _logs(folder: Path) -> list[Path]:
     console = [folder / "console.log"] if (folder / "console.log").exists() else []
     if events or console:
         return [*events[:1], *console]
-    return sorted((each for each in folder.iterdir() if each.is_file() and each.name not in _NOT_LOGS), key=lambda p: -p.stat().st_size)
+    return sorted(
+        (each for each in folder.iterdir() if each.is_file() and each.name not in _NOT_LOGS),
+        key=lambda p: -p.stat().st_size,
+    )
 
 
 def _read(repository: str, name: str, path: Path) -> list[Case]:
@@ -94,11 +97,20 @@ def _read(repository: str, name: str, path: Path) -> list[Case]:
     except (TimeledgerError, OSError):
         return []
     made = []
-    for number, run in enumerate(part for run in runs for part in sessions(run)):
+    for number, run in enumerate(part for whole in runs for part in sessions(whole)):
         clock = read_clock(run)
         timed = clock.steps["wall_s"].drop_nulls().drop_nans().len()
         if timed >= MIN_ROWS and clock.elapsed_s and clock.position:
-            made.append(Case(repository, name + (f" #{number + 1}" if number else ""), path, run, clock, len(runs) == 1 and number == 0 and run is runs[0]))
+            made.append(
+                Case(
+                    repository,
+                    name + (f" #{number + 1}" if number else ""),
+                    path,
+                    run,
+                    clock,
+                    len(runs) == 1 and number == 0 and run is runs[0],
+                )
+            )
     return made
 
 
@@ -128,7 +140,12 @@ def _same(one: Case, other: Case) -> bool:
     n = min(len(a), len(b), 60)
     with np.errstate(invalid="ignore", divide="ignore"):
         close = np.abs(a[1:n] / b[1:n] - 1) < 0.01
-    return bool(n >= MIN_ROWS and np.mean(close) > 0.9 and np.std(a[1:n]) > 1e-6 and abs(one.steps - other.steps) < 0.4 * one.steps)
+    return bool(
+        n >= MIN_ROWS
+        and np.mean(close) > 0.9
+        and np.std(a[1:n]) > 1e-6
+        and abs(one.steps - other.steps) < 0.4 * one.steps
+    )
 
 
 def cut(case: Case, shares: tuple[float, ...]) -> dict[float, Run]:
@@ -155,7 +172,7 @@ def _cut_rows(case: Case, target: int) -> Run:
 def _cut_bytes(case: Case, targets: dict[float, int]) -> dict[float, Run]:
     """Prefixes of the file at whole lines, found by reading it once in blocks and then narrowing down."""
     data = case.path.read_bytes()
-    ends = [at for at in _line_ends(data)]
+    ends = _line_ends(data)
     if len(ends) < 8:
         return {}
     found: dict[float, Run] = {}

@@ -71,16 +71,31 @@ def moments(all_cases: Iterable[Case]) -> list[Moment]:
                 continue
             facts = case.facts(run)
             timing, growth = fit_timing(run, clock, facts), fit_growth(run, clock, facts, case.steps)
-            found.append(Moment(case.repository, run, clock, timing, growth, facts, case.steps, case.total_s, case.total_s - clock.elapsed_s))
+            found.append(
+                Moment(
+                    case.repository,
+                    run,
+                    clock,
+                    timing,
+                    growth,
+                    facts,
+                    case.steps,
+                    case.total_s,
+                    case.total_s - clock.elapsed_s,
+                )
+            )
     return found
 
 
 def widths(moment: Moment, learned: Learned) -> Floats | None:
     """Logs of the model's quantiles on the grid over what really remained."""
-    made = make_forecast(moment.run, moment.clock, moment.timing, moment.growth, moment.facts, moment.steps, learned.plain())
+    made = make_forecast(
+        moment.run, moment.clock, moment.timing, moment.growth, moment.facts, moment.steps, learned.plain()
+    )
     if made is None:
         return None
-    return np.asarray(made.log_widths(tuple(_GRID), made.steps_left)) + np.log(made.remaining_s / max(moment.left_s, 1e-9))
+    found: Floats = made.log_widths(tuple(_GRID), made.steps_left) + np.log(made.remaining_s / max(moment.left_s, 1e-9))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +123,8 @@ class Table:
     def at(self, share: float) -> Floats:
         """Quantile `share`, in log of the total over the truth."""
         left = np.array([np.interp(share, _GRID, row) for row in self.quantiles])
-        return np.log(np.maximum(1 + self.part * (np.exp(left) - 1), 1e-6))
+        found: Floats = np.log(np.maximum(1 + self.part * (np.exp(left) - 1), 1e-6))
+        return found
 
 
 def table(found: list[Moment], learned: Learned) -> Table:
@@ -164,7 +180,8 @@ def left_out(tables: dict[tuple[float, float], Table]) -> dict[float, float]:
         rank = own.ranks()
         for level, found in held.items():
             low, high = (
-                np.array([calibrated(0.5 + side * level / 2, learned, each) for each in own.progress]) for side in (-1, 1)
+                np.array([calibrated(0.5 + side * level / 2, learned, each) for each in own.progress])
+                for side in (-1, 1)
             )
             found.append(float(np.mean((rank >= low) & (rank <= high))))
     return {level: float(np.mean(found)) for level, found in held.items()}
@@ -189,7 +206,10 @@ def main(arguments: list[str]) -> int:
     print("learned:", asdict(learned))
     print("coverage with one repository left out:", {f"{k:.0%}": round(v, 3) for k, v in left_out(tables).items()})
     if "--write" in arguments:
-        values = {key: [round(each, 4) for each in value] if isinstance(value, tuple) else value for key, value in asdict(learned).items()}
+        values = {
+            key: [round(each, 4) for each in value] if isinstance(value, tuple) else value
+            for key, value in asdict(learned).items()
+        }
         TARGET.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
     return 0
 

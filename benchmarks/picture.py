@@ -20,7 +20,10 @@ _SERIES: Final = (
 
 def fan_of_errors(rows: list[Row]) -> str:
     """Mean |log error| of each estimator over the shares."""
-    top = max((row.errors[name][1] for row in rows for name, *_ in _SERIES if row.errors[name][1] == row.errors[name][1]), default=0.1)
+    top = max(
+        (row.errors[name][1] for row in rows for name, *_ in _SERIES if row.errors[name][1] == row.errors[name][1]),
+        default=0.1,
+    )
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
@@ -32,13 +35,19 @@ def fan_of_errors(rows: list[Row]) -> str:
         parts.append(f'<line x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#dddddd"/>')
         parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:.0%}</text>')
     for i, row in enumerate(rows):
-        parts.append(f'<text x="{_x(i, len(rows)):.1f}" y="{HEIGHT - _BOTTOM + 18}" text-anchor="middle">{row.share:.0%}</text>')
+        parts.append(
+            f'<text x="{_x(i, len(rows)):.1f}" y="{HEIGHT - _BOTTOM + 18}" text-anchor="middle">{row.share:.0%}</text>'
+        )
     for at, (name, words, colour, dash) in enumerate(_SERIES):
         points = [(i, row.errors[name][1]) for i, row in enumerate(rows) if row.errors[name][1] == row.errors[name][1]]
         path = " ".join(f"{_x(i, len(rows)):.1f},{_y(value, top):.1f}" for i, value in points)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2.5" stroke-dasharray="{dash}"/>')
+        parts.append(
+            f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2.5" stroke-dasharray="{dash}"/>'
+        )
         y = _TOP + 20 + 20 * at
-        parts.append(f'<line x1="{WIDTH - _RIGHT + 12}" x2="{WIDTH - _RIGHT + 40}" y1="{y}" y2="{y}" stroke="{colour}" stroke-width="2.5" stroke-dasharray="{dash}"/>')
+        parts.append(
+            f'<line x1="{WIDTH - _RIGHT + 12}" x2="{WIDTH - _RIGHT + 40}" y1="{y}" y2="{y}" stroke="{colour}" stroke-width="2.5" stroke-dasharray="{dash}"/>'
+        )
         parts.append(f'<text x="{WIDTH - _RIGHT + 46}" y="{y + 4}">{words}</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"
 

@@ -93,7 +93,9 @@ def plain_s(clock: Clock) -> float:
     rows = clock.steps.select("wall_s", "span", "kind").drop_nulls()
     cold = rows.filter(rows["kind"] != "warmup")
     rows = cold if cold.height else rows
-    return float(np.average(rows["wall_s"].to_numpy(), weights=rows["span"].to_numpy())) if rows.height else float("nan")
+    return (
+        float(np.average(rows["wall_s"].to_numpy(), weights=rows["span"].to_numpy())) if rows.height else float("nan")
+    )
 
 
 def own_total(run: Run, clock: Clock, steps: int) -> float | None:
@@ -121,7 +123,9 @@ def is_flat(case: Case) -> bool:
 
 def static(all_of_them: list[Guess], share: float, without: str) -> tuple[float, float]:
     """The static interval's offsets: quantiles of other repositories' errors of the plain mean at this share."""
-    others = [each for each in all_of_them if each.share == share and each.repository != without and np.isfinite(each.plain)]
+    others = [
+        each for each in all_of_them if each.share == share and each.repository != without and np.isfinite(each.plain)
+    ]
     error = -np.array([each.plain for each in others])
     weight = weights([each.repository for each in others])
     return quantile(error, weight, 0.5 - LEVEL / 2), quantile(error, weight, 0.5 + LEVEL / 2)
@@ -188,9 +192,14 @@ def markdown(rows: list[Row], found: list[Guess]) -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for each in rows:
-        cells = [" / ".join(f"{100 * value:.1f}" for value in each.errors[name]) for name in ("ours", "tqdm", "average", "own", "plain")]
+        cells = [
+            " / ".join(f"{100 * value:.1f}" for value in each.errors[name])
+            for name in ("ours", "tqdm", "average", "own", "plain")
+        ]
         ratio = each.errors["ours"][1] / each.errors["tqdm"][1]
-        said.append(f"| {each.share:.0%} | {each.runs} ({each.repositories}) | " + " | ".join(cells) + f" | {ratio:.2f} |")
+        said.append(
+            f"| {each.share:.0%} | {each.runs} ({each.repositories}) | " + " | ".join(cells) + f" | {ratio:.2f} |"
+        )
     said += [
         f"\n{LEVEL:.0%} intervals, in log of the total; score = width + 10 x miss.\n",
         "| steps done | coverage | width | score | static: coverage | width | score | score over static's |",
@@ -216,7 +225,9 @@ def _hard(found: list[Guess]) -> str:
     lines = ["", "Largest errors:", ""]
     for share in (0.10, 0.25, 0.50):
         here = sorted((each for each in found if each.share == share), key=lambda each: -abs(each.ours))[:8]
-        lines += [f"- {share:.0%} {each.name}: {each.ours:+.0%} (tqdm {each.tqdm:+.0%}). {each.because}" for each in here]
+        lines += [
+            f"- {share:.0%} {each.name}: {each.ours:+.0%} (tqdm {each.tqdm:+.0%}). {each.because}" for each in here
+        ]
     return "\n".join(lines)
 
 

@@ -15,7 +15,8 @@ def weights(repositories: Sequence[str]) -> Floats:
     """A weight a run, summing to 1, equal between repositories."""
     count = Counter(repositories)
     weight = np.array([1 / count[each] for each in repositories])
-    return weight / weight.sum()
+    shares: Floats = weight / weight.sum()
+    return shares
 
 
 def quantile(values: Floats, weight: Floats, share: float) -> float:

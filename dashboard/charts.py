@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 import polars as pl
 from numpy.typing import NDArray
 
+from dashboard.language import mark, t
 from dashboard.theme import FONT, theme
 from timeledger import units
 
@@ -42,15 +43,15 @@ def thin(length: int, *series: Floats, limit: int = MAX_POINTS) -> Indices:
 
 def time_scale(longest_s: float) -> tuple[float, str]:
     """Seconds in a unit that suits a duration, and the unit's name."""
-    for seconds, name in ((2 * units.DAY, "days"), (2 * units.HOUR, "hours"), (2 * units.MINUTE, "minutes")):
+    for seconds, name in ((2 * units.DAY, mark("days")), (2 * units.HOUR, mark("hours")), (2 * units.MINUTE, mark("minutes"))):
         if longest_s >= seconds:
-            return seconds / 2, name
-    return 1.0, "seconds"
+            return seconds / 2, t(name)
+    return 1.0, t("seconds")
 
 
-def blank(dark: bool, *, height: int = 320, x: str = "step", y: str = "", legend: bool = True) -> go.Figure:
+def blank(dark: bool, *, height: int = 320, x: str | None = None, y: str = "", legend: bool = True) -> go.Figure:
     """An empty figure in the page's inks, transparent, with room for a legend above the plot."""
-    inks = theme(dark)
+    inks, x = theme(dark), t("step") if x is None else x
     axis: dict[str, Any] = {
         "gridcolor": inks.grid,
         "zeroline": False,

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from dashboard.charts import blank, floats, see_through, thin
+from dashboard.language import mark, t
 from dashboard.theme import Theme, theme
 
 _ROW: Final = 92
@@ -27,20 +28,15 @@ class Sign:
 
 
 SIGNS: Final = (
-    Sign("reward", "reward", None, "every trainer logs it; keep the metric lines in the log"),
-    Sign("acc", "accuracy", None, "log the share of right answers as `acc`, or give an accuracy reward its own name"),
-    Sign("reward_std", "reward spread (std)", None, "TRL logs it as `reward_std`"),
-    Sign("adv_std", "advantage spread (std)", None, "print the advantages' standard deviation as `adv_std`"),
-    Sign("ratio", "policy ratio (near 1)", 1.0, "print the mean importance ratio as `ratio`"),
-    Sign(
-        "zero_std",
-        "zero-signal groups",
-        None,
-        "TRL logs `frac_reward_zero_std`; else print the share of groups without spread",
-    ),
-    Sign("kl", "KL", None, "logged when beta is above 0"),
-    Sign("entropy", "entropy", None, "TRL 0.19 and later and verl log it"),
-)
+    Sign("reward", mark("reward"), None, mark("every trainer logs it; keep the metric lines in the log")),
+    Sign("acc", mark("accuracy"), None, mark("log the share of right answers as `acc`, or give an accuracy reward its own name")),
+    Sign("reward_std", mark("reward spread (std)"), None, mark("TRL logs it as `reward_std`")),
+    Sign("adv_std", mark("advantage spread (std)"), None, mark("print the advantages' standard deviation as `adv_std`")),
+    Sign("ratio", mark("policy ratio (near 1)"), 1.0, mark("print the mean importance ratio as `ratio`")),
+    Sign("zero_std", mark("zero-signal groups"), None, mark("TRL logs `frac_reward_zero_std`; else print the share of groups without spread")),
+    Sign("kl", "KL", None, mark("logged when beta is above 0")),
+    Sign("entropy", mark("entropy"), None, mark("TRL 0.19 and later and verl log it")),
+)  # fmt: skip
 
 
 def present(steps: pl.DataFrame) -> list[Sign]:
@@ -80,8 +76,9 @@ def health(steps: pl.DataFrame, dark: bool) -> go.Figure | None:
         rows = steps.select("step", sign.column).drop_nulls()
         values, x = rows[sign.column], rows["step"].to_numpy()
         smooth = values.rolling_median(max(1, min(25, rows.height // 8)), min_samples=1, center=True)
-        panels.append(Panel(sign.label, (Line(x, values, sign.label, True), Line(x, smooth, sign.label)), sign.healthy))
-    return stacked(panels, "step", dark)
+        label = t(sign.label)
+        panels.append(Panel(label, (Line(x, values, label, True), Line(x, smooth, label)), sign.healthy))
+    return stacked(panels, t("step"), dark)
 
 
 def engine(samples: pl.DataFrame, dark: bool) -> go.Figure | None:
@@ -92,13 +89,13 @@ def engine(samples: pl.DataFrame, dark: bool) -> go.Figure | None:
     timed = samples["at"].null_count() == 0
     x = samples["at"].to_numpy() if timed else samples["line"].to_numpy()
     wanted = (
-        ("generated, tok/s", (("gen_tok_s", "generated", "solid"),)),
+        (t("generated, tok/s"), (("gen_tok_s", t("generated"), "solid"),)),
         (
-            "requests: running (line), waiting (dotted)",
-            (("running", "running", "solid"), ("waiting", "waiting", "dot")),
+            t("requests: running (line), waiting (dotted)"),
+            (("running", t("running"), "solid"), ("waiting", t("waiting"), "dot")),
         ),
-        ("KV cache used, %", (("kv_cache", "KV cache", "solid"),)),
-        ("preemptions", (("preemptions", "preemptions", "solid"),)),
+        (t("KV cache used, %"), (("kv_cache", t("KV cache"), "solid"),)),
+        (t("preemptions"), (("preemptions", t("preemptions"), "solid"),)),
     )
     panels = []
     for label, columns in wanted:

@@ -21,21 +21,22 @@ from dashboard.charts import (
     thin,
     time_scale,
 )
+from dashboard.language import mark, t
+from dashboard.localised import phase, seconds, share
 from dashboard.theme import theme
-from timeledger import units
 from timeledger.palette import look, place
 from timeledger.results import Analysis, Growth, Timing
 
 #: What the profile can be divided by.
-UNITS: Final = ("seconds", "share of a step", "seconds per 1,000 tokens")
+UNITS: Final = (mark("seconds"), mark("share of a step"), mark("seconds per 1,000 tokens"))
 #: Up to this many steps each gets a bar of its own; beyond, areas.
 _BARS: Final = 80
 #: Symbols of the strip under the profile: shape tells them apart, not colour.
 _MARKS: Final = {
-    "evaluation": ("Evaluation", "triangle-up"),
-    "checkpoint": ("Checkpoint", "square"),
-    "restart": ("Restart", "x"),
-    "pause": ("Pause", "line-ns-open"),
+    "evaluation": (mark("Evaluation"), "triangle-up"),
+    "checkpoint": (mark("Checkpoint"), "square"),
+    "restart": (mark("Restart"), "x"),
+    "pause": (mark("Pause"), "line-ns-open"),
 }
 _EVENT_MARK: Final = {"resume": "restart", "restart": "restart", "evaluation": "evaluation", "checkpoint": "checkpoint"}
 
@@ -90,7 +91,7 @@ def profile(analysis: Analysis, unit: str, dark: bool) -> go.Figure | None:
     total = floats(table.select(pl.sum_horizontal(pl.col(names).fill_null(0))).to_series())
     table = table[thin(table.height, total)]
     suffix = {"seconds": " s", "share of a step": " %"}.get(unit, " s")
-    figure = blank(dark, height=390, y={"share of a step": "% of a step"}.get(unit, unit))
+    figure = blank(dark, height=390, y=t("% of a step") if unit == UNITS[1] else t(unit))
     for name in names:
         figure.add_trace(_layer(table, name, dark, suffix))
     events = marks(analysis).filter(pl.col("step").is_between(lowest(table["step"]), highest(table["step"])))
@@ -107,7 +108,7 @@ def _layer(table: pl.DataFrame, name: str, dark: bool, suffix: str) -> go.Bar | 
     colour, values = shown.colour(dark), floats(table[name])
     common: dict[str, Any] = {
         "x": table["step"].to_numpy(),
-        "name": plain(shown.label, 40),
+        "name": plain(phase(name), 40),
         "hovertemplate": "%{y:,.3~r}" + suffix,
     }
     outlined = name == "unexplained"
@@ -141,9 +142,9 @@ def _add_marks(figure: go.Figure, events: pl.DataFrame, dark: bool) -> None:
                 y=np.full(len(steps), 3.5 - row),
                 yaxis="y2",
                 mode="markers",
-                name=name,
+                name=t(name),
                 marker=marker,
-                hovertemplate="step %{x}",
+                hovertemplate=t("step {step}", step="%{x}"),
             )
         )
     if events.height:
@@ -161,25 +162,25 @@ def fan(analysis: Analysis, dark: bool) -> go.Figure | None:
         highest(past["end_s"]), *(highest(ahead[name]) for name in ("high95", "worst", "high") if ahead.height), 0
     )
     scale, unit = time_scale(longest)
-    figure = blank(dark, height=340, y=f"elapsed, {unit}")
+    figure = blank(dark, height=340, y=t("elapsed, {unit}", unit=unit))
     x = floats(ahead["step"])
-    level = f"{projection.level:.0%}".replace("%", " %")
+    level = share(projection.level)
     for low, high, colour, label in (
-        ("low95", "high95", inks.band_wide, "95 % interval"),
-        ("low", "high", inks.band, f"{level} interval"),
+        ("low95", "high95", inks.band_wide, t("{level} interval", level=share(0.95))),
+        ("low", "high", inks.band, t("{level} interval", level=level)),
     ):
         add_band(figure, x, floats(ahead[low]) / scale, floats(ahead[high]) / scale, colour, label)
-    add_line(figure, past["step"], floats(past["end_s"]) / scale, "so far", inks.ink, unit)
+    add_line(figure, past["step"], floats(past["end_s"]) / scale, t("so far"), inks.ink, unit)
     if ahead.height and not projection.too_early:
         add_line(
-            figure, ahead["step"], floats(ahead["elapsed_s"]) / scale, "most likely", inks.accent, unit, dash="dash"
+            figure, ahead["step"], floats(ahead["elapsed_s"]) / scale, t("most likely"), inks.accent, unit, dash="dash"
         )
     if ahead.height and ahead["worst"].count():
         add_line(
             figure,
             ahead["step"],
             floats(ahead["worst"]) / scale,
-            "all answers at the limit",
+            t("all answers at the limit"),
             inks.alarm,
             unit,
             dash="dot",
@@ -203,7 +204,7 @@ def _ghosts(figure: go.Figure, analysis: Analysis, scale: float, unit: str, dark
             x=[each.step for each in told],
             y=middle,
             mode="markers",
-            name="total, as told then",
+            name=t("total, as told then"),
             marker={"symbol": "diamond-open", "size": 8, "color": theme(dark).soft},
             error_y={"type": "data", "array": up, "arrayminus": down, "thickness": 1, "width": 4},
             hovertemplate=f"%{{y:.2f}} {unit}",
@@ -217,18 +218,21 @@ def step_cost(timing: Timing, dark: bool) -> go.Figure | None:
     if points.is_empty():
         return None
     inks = theme(dark)
-    words = {"mean": "mean answer length, tokens", "max": "longest answer, tokens", "tokens": "tokens of the step"}
-    figure = blank(dark, height=340, x=words.get(timing.driver, "mean answer length, tokens"), y="seconds of a step")
+    words = {"max": t("longest answer, tokens"), "tokens": t("tokens of the step")}
+    figure = blank(
+        dark, height=340, x=words.get(timing.driver, t("mean answer length, tokens")), y=t("seconds of a step")
+    )
     kept = points[thin(points.height, floats(points["wall_s"]))]
     figure.add_trace(
         go.Scatter(
             x=floats(kept["x"]),
             y=floats(kept["wall_s"]),
             mode="markers",
-            name="a step",
+            name=t("a step"),
             customdata=kept["step"].to_numpy(),
             marker={"color": inks.accent, "size": 6, "opacity": 0.55},
-            hovertemplate="step %{customdata}: %{x:,.0f} tokens, %{y:.1f} s<extra></extra>",
+            hovertemplate=t("step {step}: {tokens} tokens, {time}", step="%{customdata}", tokens="%{x:,.0f}", time="%{y:.1f} s")
+            + "<extra></extra>",
         )
     )
     line = points.drop_nulls("fitted_s").sort("x")
@@ -237,7 +241,9 @@ def step_cost(timing: Timing, dark: bool) -> go.Figure | None:
         x, y = floats(ends["x"]), floats(ends["fitted_s"])
         if timing.fixed_s is not None:
             x, y = np.append(0.0, x), np.append(timing.fixed_s.mid, y)
-        name = "fitted" if timing.fixed_s is None else f"fitted; fixed part {units.show_seconds(timing.fixed_s.mid)}"
+        name = t("fitted")
+        if timing.fixed_s is not None:
+            name = t("fitted; fixed part {time}", time=seconds(timing.fixed_s.mid))
         style = {"color": inks.ink, "width": 2}
         figure.add_trace(go.Scatter(x=x, y=y, mode="lines", name=name, line=style, hoverinfo="skip"))
     from_zero = timing.driver != "none" and timing.fixed_s is not None
@@ -251,19 +257,19 @@ def lengths(steps: pl.DataFrame, growth: Growth, dark: bool) -> go.Figure | None
     if not known:
         return None
     inks = theme(dark)
-    figure = blank(dark, height=340, y="tokens")
+    figure = blank(dark, height=340, y=t("tokens"))
     ahead = growth.forecast
     if ahead.height:
         x = floats(ahead["step"])
-        add_band(figure, x, floats(ahead["low"]), floats(ahead["high"]), inks.band_wide, "forecast interval")
-        add_line(figure, ahead["step"], floats(ahead["mid"]), "forecast", inks.accent, "tokens", dash="dash")
-    for name, label, colour in (("len_max", "longest", inks.soft), ("len_mean", "mean", inks.accent)):
+        add_band(figure, x, floats(ahead["low"]), floats(ahead["high"]), inks.band_wide, t("forecast interval"))
+        add_line(figure, ahead["step"], floats(ahead["mid"]), t("forecast"), inks.accent, t("tokens"), dash="dash")
+    for name, label, colour in (("len_max", t("longest"), inks.soft), ("len_mean", t("mean"), inks.accent)):
         if name in known:
             rows = steps.select("step", name).drop_nulls()
-            add_line(figure, rows["step"], floats(rows[name]), label, colour, "tokens")
+            add_line(figure, rows["step"], floats(rows[name]), label, colour, t("tokens"))
     if growth.limit is not None:
         figure.add_hline(y=growth.limit, line={"color": inks.alarm, "dash": "dot", "width": 1.5})
-        text = f"limit {growth.limit:,.0f}"
+        text = t("limit {limit}", limit=f"{growth.limit:,.0f}")
         figure.add_annotation(xref="paper", x=0, y=growth.limit, text=text, showarrow=False, yshift=9, xanchor="left")
     cut = steps.select("step", "truncated").drop_nulls()
     if cut.height:
@@ -272,7 +278,7 @@ def lengths(steps: pl.DataFrame, growth: Growth, dark: bool) -> go.Figure | None
             x=kept["step"].to_numpy(),
             y=floats(kept["truncated"]) * 100,
             yaxis="y2",
-            name="cut at the limit, %",
+            name=t("cut at the limit, %"),
             marker={"color": see_through(inks.alarm if not dark else "#F4A261", 0.6), "line": {"width": 0}},
             hovertemplate="%{y:.1f} %",
         )

@@ -8,6 +8,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard import state
+from dashboard.language import mark, t
 from dashboard.load import Entry
 
 
@@ -23,80 +24,57 @@ class Field:
 
 
 FIELDS: Final = (
-    Field("total_steps", "Total steps", True, "total_steps", "Planned optimizer steps; without it no end can be told."),
-    Field(
-        "max_tokens",
-        "Limit on answer tokens",
-        True,
-        "max_tokens",
-        "max_completion_length, max_tokens, ...: gives the worst case.",
-    ),
-    Field(
-        "eval_every",
-        "An evaluation every … steps",
-        True,
-        "eval_steps",
-        "Evaluations still to come are added to the time.",
-    ),
-    Field("eval_s", "Seconds of one evaluation", False, None, "Needed only while none has been seen in the log."),
-    Field(
-        "save_every",
-        "A checkpoint every … steps",
-        True,
-        "save_steps",
-        "Checkpoints still to come are added to the time.",
-    ),
-    Field("save_s", "Seconds of one checkpoint", False, None, "Needed only while none has been seen in the log."),
-    Field(
-        "gen_tok_s",
-        "Generation throughput, tok/s",
-        False,
-        "gen_tok_s",
-        "From `vllm bench`: splits a step into sampling and training.",
-    ),
-    Field("gpus", "GPUs", True, "gpus", "GPUs of the whole job: gives GPU-hours."),
-    Field("price_per_gpu_hour", "Price of a GPU-hour", False, None, "Gives the cost."),
-)
+    Field("total_steps", mark("Total steps"), True, "total_steps", mark("Planned optimizer steps; without it no end can be told.")),
+    Field("max_tokens", mark("Limit on answer tokens"), True, "max_tokens", mark("max_completion_length, max_tokens, ...: gives the worst case.")),
+    Field("eval_every", mark("An evaluation every … steps"), True, "eval_steps", mark("Evaluations still to come are added to the time.")),
+    Field("eval_s", mark("Seconds of one evaluation"), False, None, mark("Needed only while none has been seen in the log.")),
+    Field("save_every", mark("A checkpoint every … steps"), True, "save_steps", mark("Checkpoints still to come are added to the time.")),
+    Field("save_s", mark("Seconds of one checkpoint"), False, None, mark("Needed only while none has been seen in the log.")),
+    Field("gen_tok_s", mark("Generation throughput, tok/s"), False, "gen_tok_s", mark("From `vllm bench`: splits a step into sampling and training.")),
+    Field("gpus", mark("GPUs"), True, "gpus", mark("GPUs of the whole job: gives GPU-hours.")),
+    Field("gpu_gib", mark("Memory of one GPU, GiB"), False, "gpu_gib", mark("Lets advice say whether there is memory to spare.")),
+    Field("price_per_gpu_hour", mark("Price of a GPU-hour"), False, None, mark("Gives the cost.")),
+)  # fmt: skip
 
 
 def ask(entry: Entry) -> None:
     """The popover with the inputs; what is typed is kept for this run and used at once."""
     known = state.given(entry.key)
     values: dict[str, float | int | str | bool | None] = {}
-    with st.popover("Your facts", icon=":material/edit:", width="stretch", help="What the log does not say"):
-        st.caption("Leave empty what you do not know. The log's own values are used unless you type another.")
+    with st.popover(t("Your facts"), icon=":material/edit:", width="stretch", help=t("What the log does not say")):
+        st.caption(t("Leave empty what you do not know. The log's own values are used unless you type another."))
         for at in range(0, len(FIELDS), 2):
             for place, each in zip(st.columns(2), FIELDS[at : at + 2], strict=False):
                 with place:
                     values[each.name] = _number(entry, each, known.get(each.name))
         values["currency"] = st.text_input(
-            "Currency", str(known.get("currency") or ""), key=f"fact_{entry.key}_currency", max_chars=8
+            t("Currency"), str(known.get("currency") or ""), key=f"fact_{entry.key}_currency", max_chars=8
         )
         end = known.get("eval_at_end")
         values["eval_at_end"] = (
-            st.checkbox("An evaluation follows the last step", bool(end), key=f"fact_{entry.key}_end") or None
+            st.checkbox(t("An evaluation follows the last step"), bool(end), key=f"fact_{entry.key}_end") or None
         )
     state.give(entry.key, values)
 
 
 def _number(entry: Entry, field: Field, known: float | int | str | bool | None) -> float | int | None:
     said = entry.run.info.setting(field.setting) if field.setting else None
-    placeholder = "not known" if said is None or isinstance(said, str) else f"{said:g} (log)"
+    placeholder = t("not known") if said is None or isinstance(said, str) else t("{value} (log)", value=f"{said:g}")
     key = f"fact_{entry.key}_{field.name}"
     value = known if isinstance(known, int | float) else None
     if field.whole:
         start = None if value is None else int(value)
         return st.number_input(
-            field.label, min_value=1, value=start, step=1, key=key, help=field.help, placeholder=placeholder
+            t(field.label), min_value=1, value=start, step=1, key=key, help=t(field.help), placeholder=placeholder
         )
     start_f = None if value is None else float(value)
     return st.number_input(
-        field.label,
+        t(field.label),
         min_value=0.0,
         value=start_f,
         step=None,
         format="%g",
         key=key,
-        help=field.help,
+        help=t(field.help),
         placeholder=placeholder,
     )

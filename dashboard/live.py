@@ -1,4 +1,4 @@
-"""Following a run that grows: a small fragment looks for new lines and redraws the page only when there are some."""
+"""Following runs that grow: a small fragment looks for new lines and redraws the page only when there are some."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard import load
+from dashboard import language, load, state
+from dashboard.language import mark, t
 from dashboard.load import Entry, Opened
-from timeledger import units
+from dashboard.localised import seconds
 from timeledger.errors import TimeledgerError
 from timeledger.results import Analysis, State
 
@@ -18,51 +19,60 @@ EVERY_S: Final = 2.0
 #: Without new lines the page is drawn anew this often: a run that stops must become "stalled", a finish time must move.
 FRESH_S: Final = 60.0
 #: States in which more lines may come.
-_OPEN_ENDED: Final[frozenset[State]] = frozenset({"running", "stalled", "unknown", "ended early"})
+OPEN_ENDED: Final[frozenset[State]] = frozenset({"running", "stalled", "unknown", "ended early"})
 
 
 def follow(entry: Entry, analysis: Analysis) -> None:
     """The line that says how fresh the page is; for a path it keeps looking while the page is open."""
+    before = state.changed(f"state_{entry.key}", analysis.state)
+    if before == "running" and analysis.state == "finished":
+        st.toast(t("{run} has finished.", run=entry.label), icon=":material/check_circle:", duration="infinite")
     if entry.path is None:
         return
-    if analysis.state not in _OPEN_ENDED:
-        st.caption("The run has finished; its log is no longer followed.")
+    if analysis.state not in OPEN_ENDED:
+        st.caption(t("The run has finished; its log is no longer followed."))
         return
     drawn_at = analysis.facts.now.timestamp() if analysis.facts.now is not None else time.time()
-    _watch(entry.path, entry.version, drawn_at, analysis.state, units.show_seconds(analysis.clock.step_s))
+    _watch(entry.path, entry.version, drawn_at, analysis.state, seconds(analysis.clock.step_s))
 
 
 @st.fragment(run_every=EVERY_S)
-def _watch(path: str, shown: int, drawn_at: float, state: State, usual: str) -> None:
+def _watch(path: str, shown: int, drawn_at: float, known: State, usual: str) -> None:
+    language.speak(state.language_code())
     follower = load.follower(path)
     try:
         version, _ = follower.look()
     except TimeledgerError as error:
-        st.warning(
-            f"The log cannot be read any more; what was read stays. ({type(error).__name__})",
-            icon=":material/link_off:",
-        )
+        lost = t("The log cannot be read any more; what was read stays. ({error})", error=type(error).__name__)
+        st.warning(lost, icon=":material/link_off:")
         return
     if version != shown or time.time() - drawn_at > FRESH_S:
         st.rerun()
-    last = _last_line(follower.grew_at)
-    if state == "stalled":
-        st.warning(
-            f"No new step for a long time (a step takes {usual}). Still looking.{last}", icon=":material/pause_circle:"
-        )
+    last = last_line(follower.grew_at)
+    if known == "stalled":
+        stopped = t("No new step for a long time (a step takes {time}). Still looking.", time=usual)
+        st.warning(f"{stopped} {last}", icon=":material/pause_circle:")
     else:
-        st.caption(f":material/sync: Following the log.{last}")
+        st.caption(f":material/sync: {t('Following the log.')} {last}")
 
 
-def _last_line(grew_at: float | None) -> str:
+def last_line(grew_at: float | None) -> str:
+    """How long ago the log grew."""
     if grew_at is None:
         return ""
     ago = max(0.0, time.time() - grew_at)
-    return (
-        f" Last new line {round(ago)} s ago."
-        if ago < 60
-        else f" Last new line {units.show_seconds(ago, short=True)} ago."
-    )
+    return t("Last new line {time} ago.", time=seconds(float(round(ago)), short=True).replace(".0 ", " "))
+
+
+def versions(opened: Opened) -> int:
+    """The newest version of all open paths, looked at now; costs what is new."""
+    newest = 0
+    for path in {each.path for each in opened.entries if each.path is not None}:
+        try:
+            newest = max(newest, load.follower(path).look()[0])
+        except TimeledgerError:
+            continue
+    return newest
 
 
 def wait_for(opened: Opened) -> None:
@@ -72,8 +82,12 @@ def wait_for(opened: Opened) -> None:
         _wait(waiting)
 
 
+_WAITING: Final = mark("Looking again: a log that is empty now may still begin.")
+
+
 @st.fragment(run_every=3 * EVERY_S)
 def _wait(paths: tuple[str, ...]) -> None:
+    language.speak(state.language_code())
     if any(load.problem(path) is None for path in paths):
         st.rerun()
-    st.caption(":material/sync: Looking again: a log that is empty now may still begin.")
+    st.caption(f":material/sync: {t(_WAITING)}")

@@ -1,35 +1,41 @@
 """From paths and dropped files to analysed runs: the only cached functions, and the only place that shows an error of reading.
 
 A path is followed by one reader for all sessions (behind a lock), which reads only what is new; dropped files are read
-once and known by their digest. Runs, frames and analyses are frozen, so every session may share them.
+once and known by their digest. Runs, frames and analyses are frozen, so every session may share them; of a run that
+grows only the newest state is kept.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import streamlit as st
 
 import sample_logs
 from dashboard import state
+from dashboard.language import t
 from parsers import Live, read_all, read_uploads
+from timeledger import moment
+from timeledger.advice import Advised, advise
 from timeledger.analysis import analyse
 from timeledger.compare import Comparison, Ledger, between, compare
 from timeledger.errors import TimeledgerError
 from timeledger.results import Analysis, Facts
 from timeledger.run import Run
 
+Made = TypeVar("Made")
 #: A path is looked at no more often than this, however many sessions ask.
 POLL_S: Final = 1.0
-#: States and finish times are computed for the minute, not for the moment.
-_MOMENT_S: Final = 20.0
+#: Versions are unlike over all paths: a new file in an old file's place is never taken for it.
+_VERSIONS: Final = itertools.count(1)
 #: More runs than this of one folder are left out, with a word.
 MOST_RUNS: Final = 60
 
@@ -65,6 +71,7 @@ class Follower:
     def __init__(self, path: str) -> None:
         self._path = path
         self._live: Live | None = None
+        self._place: tuple[int, int] | None = None
         self._lock = Lock()
         self._looked = 0.0
         self._runs: tuple[Run, ...] = ()
@@ -84,8 +91,9 @@ class Follower:
             return self.version, self._runs
 
     def _poll(self) -> None:
-        if self._live is None:
-            self._live = Live([self._path])
+        place = _place(self._path)
+        if self._live is None or (place is not None and place != self._place):
+            self._live, self._place = Live([self._path]), place
         runs = self._live.poll()
         if not runs and not self._runs:
             raise self._nothing(self._live)
@@ -93,7 +101,7 @@ class Follower:
             written = [run.info.last_write.timestamp() for run in runs if run.info.last_write is not None]
             self.grew_at = time.time() if self._runs else max(written, default=None)
             self._runs = runs
-            self.version += 1
+            self.version = next(_VERSIONS)
 
     def _nothing(self, live: Live) -> TimeledgerError:
         """Why a path gives no run: what a file begins with, or what was looked for in a folder."""
@@ -105,30 +113,58 @@ class Follower:
         return live.nothing()
 
 
+def _place(path: str) -> tuple[int, int] | None:
+    """Device and inode: another file under an old name is read anew; None where nothing stands now (what was read stays)."""
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+class Newest(Generic[Made]):
+    """What was made of the newest version of something; older versions are let go."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._kept: tuple[Hashable, Made] | None = None
+
+    def of(self, version: Hashable, make: Callable[[], Made]) -> Made:
+        """What was made of this version, made now when it is not the one that is kept."""
+        with self._lock:
+            if self._kept is None or self._kept[0] != version:
+                self._kept = version, make()
+            return self._kept[1]
+
+
 @st.cache_resource(max_entries=64, show_spinner=False)
 def follower(path: str) -> Follower:
     """The one follower of a path."""
     return Follower(path)
 
 
-@st.cache_resource(max_entries=16, show_spinner="Reading …")
+@st.cache_resource(max_entries=16, show_spinner=False)
 def _read_dropped(digest: str, _files: tuple[tuple[str, bytes], ...]) -> tuple[Run, ...]:
     """Runs of dropped files; the digest is that of names and bytes, so it alone decides."""
     return read_uploads(_files)
 
 
-@st.cache_resource(max_entries=128, show_spinner=False)
-def _analyse(key: str, version: int, facts: Facts, _run: Run) -> Analysis:
-    """A run's analysis; key and version decide which run it is."""
-    return analyse(_run, facts)
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _analyses(key: str, facts: Facts) -> Newest[Analysis]:
+    """The place of a run's analysis under these facts."""
+    return Newest()
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _advice(key: str, facts: Facts) -> Newest[Advised]:
+    """The place of a run's advice."""
+    return Newest()
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _compare(
-    keys: tuple[tuple[str, int], ...], facts: tuple[Facts, ...], _analyses: tuple[Analysis, ...]
-) -> Comparison:
-    """A comparison; keys, versions and facts decide which."""
-    return compare(list(_analyses))
+def _comparisons(keys: tuple[str, ...]) -> Newest[Comparison]:
+    """The place of a comparison of these runs."""
+    return Newest()
 
 
 def opened() -> Opened:
@@ -144,12 +180,11 @@ def opened() -> Opened:
             continue
         entries += _entries(path, runs[:MOST_RUNS], version, path)
         if len(runs) > MOST_RUNS:
-            notices.append(
-                (path, f"Holds {len(runs)} runs; the first {MOST_RUNS} are shown. Open a folder further down.")
-            )
+            told = t("Holds {count} runs; the first {most} are shown. Open a folder further down.", count=len(runs), most=MOST_RUNS)
+            notices.append((path, told))
     for upload in state.uploads():
         if lost := unread(upload):
-            notices.append((", ".join(lost), "Not a log that timeledger knows; the other files were read."))
+            notices.append((", ".join(lost), t("Not a log that timeledger knows; the other files were read.")))
         entries += _entries(upload.digest, upload.runs, 0, None)
     return Opened(_with_unique_labels(entries), tuple(problems), tuple(notices))
 
@@ -159,7 +194,7 @@ def _look(path: str) -> tuple[int, tuple[Run, ...]]:
     followed = follower(path)
     if followed.version:
         return followed.look()
-    with st.spinner("Reading …"):
+    with st.spinner(t("Reading …")):
         return followed.look()
 
 
@@ -190,7 +225,8 @@ def drop(files: Sequence[tuple[str, bytes]]) -> str | None:
         digest.update(name.encode(errors="replace") + b"\0" + hashlib.blake2s(data).digest())
     key = digest.hexdigest()
     try:
-        runs = _read_dropped(key, tuple(files))
+        with st.spinner(t("Reading …")):
+            runs = _read_dropped(key, tuple(files))
     except TimeledgerError as error:
         return str(error)
     state.add_upload(state.Upload(key, tuple(name for name, _ in files), runs))
@@ -213,23 +249,28 @@ def problem(path: str) -> str | None:
 
 
 def facts(key: str) -> Facts:
-    """What the reader typed about a run, and the moment (rounded, so that a rerun does not compute anew)."""
-    now = datetime.fromtimestamp(time.time() // _MOMENT_S * _MOMENT_S, UTC)
+    """What the reader typed about a run."""
     typed = {name: value for name, value in state.given(key).items() if value not in (None, "")}
-    return Facts(**typed, now=now)  # type: ignore[arg-type]  # the names and types are those of facts.FIELDS
+    return Facts(**typed)  # type: ignore[arg-type]  # the names and types are those of facts.FIELDS
 
 
 def analysed(entry: Entry) -> Analysis:
-    """The analysis of an open run with what the reader typed about it."""
-    return _analyse(entry.key, entry.version, facts(entry.key), entry.run)
+    """The analysis of an open run with what the reader typed about it, as of this moment and in the reader's zone."""
+    given = facts(entry.key)
+    made = _analyses(entry.key, given).of(entry.version, lambda: analyse(entry.run, given))
+    return moment.at(made, datetime.now(UTC), state.zone())
+
+
+def advised(entry: Entry, analysis: Analysis) -> Advised:
+    """What to change first in an open run."""
+    return _advice(entry.key, facts(entry.key)).of(entry.version, lambda: advise(analysis))
 
 
 def compared(entries: Sequence[Entry]) -> Comparison:
     """The comparison of open runs, under their labels (names alone may be the same)."""
     analyses = tuple(_labelled(each) for each in entries)
-    return _compare(
-        tuple((each.key, each.version) for each in entries), tuple(each.facts for each in analyses), analyses
-    )
+    given = tuple((each.version, facts(each.key), each.label) for each in entries)
+    return _comparisons(tuple(each.key for each in entries)).of(given, lambda: compare(analyses))
 
 
 def difference(first: Entry | None, second: Entry | None) -> Ledger | None:

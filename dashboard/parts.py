@@ -4,36 +4,32 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterable, Sequence
-from datetime import tzinfo
+from collections.abc import Iterable, Sequence
 from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import plotly.graph_objects as go
 import streamlit as st
 
 from dashboard import state
 from dashboard.charts import CONFIG
-from dashboard.charts_compare import waterfall
 from dashboard.charts_health import Sign
+from dashboard.language import mark, t
 from dashboard.load import Entry, Opened
+from dashboard.localised import share
 from dashboard.summary import Card
-from parsers.base import Format
-from timeledger import units
-from timeledger.compare import Ledger, LedgerPart
 from timeledger.results import Analysis, State
 from timeledger.run import Note
 
 #: A shape for every state, so that colour is never the only sign.
 STATES: Final[dict[State, str]] = {
-    "running": "▶ running",
-    "finished": "✓ finished",
-    "stalled": "‖ stalled",
-    "ended early": "■ ended early",
-    "unknown": "? state unknown",
+    "running": mark("▶ running"),
+    "finished": mark("✓ finished"),
+    "stalled": mark("‖ stalled"),
+    "ended early": mark("■ ended early"),
+    "unknown": mark("? state unknown"),
 }
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()<>#|$~:&^=!]|^\d*[-+.)])")
-_UNIT: Final = re.compile(r"(?<=\d) (?=%|(?:s|m|h|d|tok/s)\b)")
+_UNIT: Final = re.compile(r"(?<=\d) (?=%|(?:s|m|h|d|tok/s)\b|[秒分小天毫月日])")
 _NOTE_MARK: Final = {"warning": "⚠", "skipped": "–", "repaired": "~", "guessed": "?", "missing": "∅", "info": "·"}
 
 
@@ -62,17 +58,26 @@ def title(analysis: Analysis) -> None:
     info, done, total = analysis.run.info, analysis.clock.position, analysis.projection.total_steps
     facts = [safe(each) for each in (info.framework or info.format, str(info.setting("model") or "")) if each]
     if done is not None:
-        facts.append(
-            f"step {done:,}" + (f" of {total:,} · {units.show_share(min(1.0, done / total))}" if total else "")
-        )
+        facts.append(progress(done, total))
     spans = "".join(f"<span>{each}</span>" for each in facts)
     bar = ""
     if done is not None and total:
-        share = min(100.0, 100.0 * done / total)
-        bar = f'<div class="tl-bar" role="progressbar" aria-valuenow="{share:.0f}"><div style="width:{share:.1f}%"></div></div>'
+        done_share = min(100.0, 100.0 * done / total)
+        bar = (
+            f'<div class="tl-bar" role="progressbar" aria-label="{safe(t("steps done"))}" aria-valuemin="0" '
+            f'aria-valuemax="100" aria-valuenow="{done_share:.0f}"><div style="width:{done_share:.1f}%"></div></div>'
+        )
     st.html(
-        f'<div class="tl-title"><h2>{safe(info.name)}</h2><span class="tl-state">{STATES[analysis.state]}</span>{spans}</div>{bar}'
+        f'<div class="tl-title"><h2>{safe(info.name)}</h2><span class="tl-state">{safe(t(STATES[analysis.state]))}</span>{spans}</div>{bar}'
     )
+
+
+def progress(done: int, total: int | None) -> str:
+    """`step 87 of 200 · 43 %`."""
+    if not total:
+        return t("step {done}", done=f"{done:,}")
+    told = t("step {done} of {total}", done=f"{done:,}", total=f"{total:,}")
+    return f"{told} · {share(min(1.0, done / total))}"
 
 
 def cards(items: Sequence[Card]) -> None:
@@ -82,11 +87,11 @@ def cards(items: Sequence[Card]) -> None:
 
 def _card(card: Card) -> str:
     kind = card.kind or "empty"
-    mark = f'<span class="k">{card.kind}</span>' if card.kind else ""
+    kind_told = f'<span class="k">{safe(t(card.kind))}</span>' if card.kind else ""
     under = "".join(f'<div class="u">{safe(together(line))}</div>' for line in card.under if line)
     hover = f' title="{safe(card.help)}"' if card.help else ""
     return (
-        f'<div class="tl-card {kind}"{hover}><div class="t"><span>{safe(card.title)}</span>{mark}</div>'
+        f'<div class="tl-card {kind}"{hover}><div class="t"><span>{safe(card.title)}</span>{kind_told}</div>'
         f'<div class="v">{safe(together(card.value))}</div>{under}</div>'
     )
 
@@ -102,14 +107,24 @@ def empty(head: str, teach: str = "") -> None:
     st.html(f'<div class="tl-empty"><b>{safe(head)}</b>{safe(teach)}</div>')
 
 
-def chart(figure: go.Figure | None, key: str, alt: str, *, head: str = "", missing: str = "") -> None:
+def page_title(text: str) -> None:
+    """The heading of a view."""
+    st.markdown(f"# {text}", anchors=False)
+
+
+def head(text: str) -> None:
+    """The heading of a section."""
+    st.markdown(f"## {text}", anchors=False)
+
+
+def chart(figure: go.Figure | None, key: str, alt: str, *, title: str = "", missing: str = "") -> None:
     """A chart with its heading and the same finding as text (also read aloud by a screen reader), or what is missing."""
-    if head:
-        st.markdown(f"##### {head}", anchors=False)
+    if title:
+        head(title)
     if figure is None:
-        empty("Nothing to draw.", missing)
+        empty(t("Nothing to draw."), missing)
         return
-    st.plotly_chart(figure, theme=None, key=key, config=CONFIG, alt=alt or head or key)
+    st.plotly_chart(figure, theme=None, key=key, config=CONFIG, alt=alt or title or key)
     if alt:
         st.caption(quiet(alt, 600))
 
@@ -119,18 +134,18 @@ def notes(found: Iterable[Note], extra: Sequence[str] = ()) -> None:
     found = list(found)
     if not found and not extra:
         return
-    with st.expander(f"Notes ({len(found) + len(extra)})", icon=":material/notes:"):
+    with st.expander(t("Notes ({count})", count=len(found) + len(extra)), icon=":material/notes:"):
         rows = [f"<li>{safe(each)}</li>" for each in extra]
         rows += [_note(each) for each in found[:60]]
         if len(found) > 60:
-            rows.append(f"<li>… and {len(found) - 60} more</li>")
+            rows.append(f"<li>{safe(t('… and {count} more', count=len(found) - 60))}</li>")
         st.html(f'<ul class="tl-notes">{"".join(rows)}</ul>')
 
 
 def _note(note: Note) -> str:
     where = [note.source] if note.source else []
-    where += [f"first on line {note.line:,}"] if note.line else []
-    where += [f"{note.count:,} times"] if note.count > 1 else []
+    where += [t("first on line {line}", line=f"{note.line:,}")] if note.line else []
+    where += [t("{count} times", count=f"{note.count:,}")] if note.count > 1 else []
     tail = f' <span class="w">({safe(", ".join(where))})</span>' if where else ""
     return f"<li>{_NOTE_MARK[note.kind]} {safe(note.text)}{tail}</li>"
 
@@ -138,7 +153,8 @@ def _note(note: Note) -> str:
 def absent(signs: Sequence[Sign]) -> None:
     """What the log does not hold, and how to log it."""
     if signs:
-        st.caption("Not in this log: " + "; ".join(f"**{quiet(each.label)}** ({each.how})" for each in signs) + ".")
+        told = "; ".join(f"**{quiet(t(each.label))}** ({t(each.how)})" for each in signs)
+        st.caption(t("Not in this log: {signs}.", signs=told))
 
 
 def problems(opened: Opened) -> None:
@@ -147,20 +163,27 @@ def problems(opened: Opened) -> None:
         where, close = st.columns([8, 1], vertical_alignment="center")
         with where:
             failure(source, message)
-        close.button("Close", key=f"close_{source}", on_click=state.close, args=(source,))
+        close.button(t("Close"), key=f"close_{source}", on_click=state.close, args=(source,))
     for name, message in opened.notices:
         st.warning(f"{quiet(name)}: {quiet(message)}", icon=":material/info:")
 
 
-def pick_run(opened: Opened) -> Entry | None:
+def no_run() -> None:
+    """What to do when no run is open."""
+    empty(t("No run is open."), t("Go to Runs: drop a log, type a path, or open a bundled sample."))
+    st.page_link("views/runs.py", label=t("Runs"), icon=":material/list:")
+
+
+def pick_run(opened: Opened, *, steps_only: bool = False) -> Entry | None:
     """The run to look at: the chosen one, else the first; a switch when there are several."""
-    if not opened.entries:
+    fit = [each for each in opened.entries if each.run.has_steps or not steps_only]
+    if not fit:
         return None
-    current = opened.find(state.chosen()) or opened.entries[0]
-    if len(opened.entries) > 1:
-        keys = [each.key for each in opened.entries]
-        labels = {each.key: each.label for each in opened.entries}
-        picked = st.selectbox("Run", keys, keys.index(current.key), format_func=lambda key: labels.get(key, key))
+    current = next((each for each in fit if each.key == state.chosen()), fit[0])
+    if len(fit) > 1:
+        keys = [each.key for each in fit]
+        labels = {each.key: each.label for each in fit}
+        picked = st.selectbox(t("Run"), keys, keys.index(current.key), format_func=lambda key: labels.get(key, key))
         current = opened.find(picked) or current
     state.choose(current.key)
     return current
@@ -171,42 +194,12 @@ def is_dark() -> bool:
     return st.context.theme.type == "dark"
 
 
-def zone() -> tzinfo | None:
-    """The reader's time zone, or None when the browser does not say (then the machine's)."""
-    try:
-        return ZoneInfo(st.context.timezone) if st.context.timezone else None
-    except (ZoneInfoNotFoundError, ValueError):
-        return None
-
-
 def failure(name: str, message: str) -> None:
     """One message about input that could not be read: what, where, what to do; nothing in it is interpreted."""
     lines = [each for each in message.splitlines() if each.strip()]
     if not lines or not lines[0].startswith(name):
         lines.insert(0, name)
     st.error("  \n".join(quiet(each) for each in lines), icon=":material/error:")
-
-
-def difference(found: Ledger | None, dark: bool, key: str = "waterfall") -> None:
-    """The ledger of a difference: bars that add up, and the sentence; the sentence alone where there is none."""
-    if found is None or found.from_s is None or not found.parts:
-        empty("The difference cannot be split.", "" if found is None else found.sentence)
-        return
-    sentence = found.sentence[:1].upper() + found.sentence[1:] if found.sentence.startswith("the ") else found.sentence
-    if found.verdict == "same pace":
-        empty("The same pace.", sentence)
-        return
-    floor = 0.005 * max(found.from_s, found.from_s + (found.step_s or 0.0))
-    bars: list[tuple[str, float]] = [(_named(each), each.seconds) for each in found.parts if abs(each.seconds) >= floor]
-    small = sum(each.seconds for each in found.parts if abs(each.seconds) < floor)
-    bars += [("smaller parts", small)] if small else []
-    chart(waterfall(found.a, found.b, found.from_s, bars, dark), key, sentence)
-    if found.why:
-        st.caption(quiet(found.why))
-
-
-def _named(part: LedgerPart) -> str:
-    return "shorter answers" if part.part == "longer answers" and part.seconds < 0 else part.part
 
 
 def hints(told: Sequence[str]) -> None:
@@ -216,34 +209,25 @@ def hints(told: Sequence[str]) -> None:
         st.html(f'<ul class="tl-notes tl-hints">{rows}</ul>')
 
 
-def save(name: str, make: Callable[[], str]) -> None:
-    """A button that saves one self-contained HTML report; it is made when the button is pressed."""
-    file = re.sub(r"[^\w.-]+", "-", name).strip("-.")[:60] or "run"
-    st.download_button(
-        "Save as HTML report",
-        lambda: make().encode(),
-        file_name=f"{file}.html",
-        mime="text/html",
-        icon=":material/download:",
-        on_click="ignore",
-    )
-
-
 def warnings(told: Sequence[str]) -> None:
     """What to beware of, one quiet line each."""
     for each in told:
         st.caption(f":material/warning: {quiet(each)}")
 
 
-def formats(known: Sequence[Format]) -> None:
-    """What is read, what such a log lacks, and how to log more: one card a format."""
-    rows = "".join(
-        f'<div class="tl-card"><b>{_coded(each.title)}</b><div class="u">{_coded(each.reads)}</div>'
-        f'<div class="u"><i>lacks:</i> {_coded(each.lacks)}</div><div class="u"><i>more:</i> {_coded(each.more)}</div></div>'
-        for each in known
-    )
-    st.html(f'<div class="tl-cards tl-wide">{rows}</div>')
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str = "", left: int = 1) -> None:
+    """A plain table that prints and can be read aloud; columns from `left` on are numbers, aligned right."""
+
+    def cells(row: Sequence[str], tag: str) -> str:
+        names = ["" if at < left else ' class="n"' for at in range(len(row))]
+        return "".join(f"<{tag}{name}>{safe(together(cell))}</{tag}>" for name, cell in zip(names, row, strict=True))
+
+    told = f"<caption>{safe(caption)}</caption>" if caption else ""
+    body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
+    heads = f"<thead><tr>{cells(columns, 'th')}</tr></thead>" if any(columns) else ""
+    st.html(f'<div class="tl-scroll" tabindex="0"><table class="tl-table">{told}{heads}<tbody>{body}</tbody></table></div>')
 
 
-def _coded(text: str) -> str:
+def coded(text: str) -> str:
+    """Text of our own in HTML, its `code` marked."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", safe(text))

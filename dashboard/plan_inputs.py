@@ -8,11 +8,13 @@ from typing import Any, Final
 import streamlit as st
 
 from dashboard import load, parts, state
+from dashboard.language import mark, t
 from dashboard.load import Opened
-from timeledger import plan, units
+from dashboard.localised import seconds
+from timeledger import plan
 from timeledger.plan import EXPERIMENTS, Estimate, PlanInputs, estimate
 
-_NONE: Final = "the defaults"
+_NONE: Final = mark("the defaults")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,40 +30,34 @@ class Input:
 
 
 MAIN: Final = (
-    Input("prompts", "Prompts per step", 1, 1, "Questions of one optimizer step, over all GPUs"),
-    Input("group_size", "Answers per prompt, G", 1, 1, "The group size; not below 4"),
-    Input("mean_length", "Mean answer length, tokens", 1.0, 50.0, "Measured late in a run; never the limit"),
-    Input(
-        "gen_tok_s",
-        "Generation throughput, tok/s",
-        1.0,
-        250.0,
-        "Of the whole job, measured: the log's, or `vllm bench`",
-    ),
-    Input("train_tok_s", "Training throughput, tok/s", 1.0, 250.0, "Tokens per second through forward and backward"),
-    Input("fixed_s", "Fixed overhead of a step, s", 0.0, 0.5, "Weight sync and sleep/wake: about 3 to 6 s on one GPU"),
-    Input("steps", "Steps", 1, 10, "Optimizer steps of the whole run"),
-)
+    Input("prompts", mark("Prompts per step"), 1, 1, mark("Questions of one optimizer step, over all GPUs")),
+    Input("group_size", mark("Answers per prompt, G"), 1, 1, mark("The group size; not below 4")),
+    Input("mean_length", mark("Mean answer length, tokens"), 1.0, 50.0, mark("Measured late in a run; never the limit")),
+    Input("gen_tok_s", mark("Generation throughput, tok/s"), 1.0, 250.0, mark("Of the whole job, measured: the log's, or `vllm bench`")),
+    Input("train_tok_s", mark("Training throughput, tok/s"), 1.0, 250.0, mark("Tokens per second through forward and backward")),
+    Input("fixed_s", mark("Fixed overhead of a step, s"), 0.0, 0.5, mark("Weight sync and sleep/wake: about 3 to 6 s on one GPU")),
+    Input("steps", mark("Steps"), 1, 10, mark("Optimizer steps of the whole run")),
+)  # fmt: skip
 MORE: Final = (
-    Input("max_tokens", "Limit on answer tokens", 1, 64, "Only checked against the mean length", True),
-    Input("eval_every", "An evaluation every … steps", 1, 10, "", True),
-    Input("eval_s", "Seconds of one evaluation", 0.0, 10.0, "", True),
-    Input("save_every", "A checkpoint every … steps", 1, 10, "", True),
-    Input("save_s", "Seconds of one checkpoint", 0.0, 10.0, "", True),
-    Input("gpus", "GPUs", 1, 1, "Gives GPU-hours", True),
-    Input("price_per_gpu_hour", "Price of a GPU-hour", 0.0, 0.1, "Gives the cost", True),
-)
+    Input("max_tokens", mark("Limit on answer tokens"), 1, 64, mark("Only checked against the mean length"), True),
+    Input("eval_every", mark("An evaluation every … steps"), 1, 10, "", True),
+    Input("eval_s", mark("Seconds of one evaluation"), 0.0, 10.0, "", True),
+    Input("save_every", mark("A checkpoint every … steps"), 1, 10, "", True),
+    Input("save_s", mark("Seconds of one checkpoint"), 0.0, 10.0, "", True),
+    Input("gpus", mark("GPUs"), 1, 1, mark("Gives GPU-hours"), True),
+    Input("price_per_gpu_hour", mark("Price of a GPU-hour"), 0.0, 0.1, mark("Gives the cost"), True),
+)  # fmt: skip
 _WHOLE: Final = {"prompts", "group_size", "steps", "max_tokens", "eval_every", "save_every", "gpus"}
 
 
 def choose_source(opened: Opened) -> None:
     """Start from the lesson's defaults or from an open run; a change fills the inputs anew."""
-    labels = {"": _NONE} | {each.key: each.label for each in opened.entries if each.run.has_steps}
+    labels = {"": t(_NONE)} | {each.key: each.label for each in opened.entries if each.run.has_steps}
     wanted = state.plan_source() if state.plan_source() in labels else ""
     if len(labels) > 1:
         keys = list(labels)
         wanted = (
-            st.selectbox("Start from", keys, keys.index(wanted), format_func=lambda key: labels.get(key, key)) or ""
+            st.selectbox(t("Start from"), keys, keys.index(wanted), format_func=lambda key: labels.get(key, key)) or ""
         )
     if wanted != state.plan_source() or not state.planned():
         state.plan_from(wanted)
@@ -87,10 +83,11 @@ def compare_with_run(opened: Opened) -> None:
         return
     step_s = load.analysed(entry).clock.step_s
     if step_s is not None:
-        st.caption(f"Measured in {parts.quiet(entry.label)}: a step takes {units.show_seconds(step_s)} now.")
-    lacking = [plan.LABELS[each.field] for each in MAIN if each.field not in start.sources]
+        st.caption(t("Measured in {run}: a step takes {time} now.", run=parts.quiet(entry.label), time=seconds(step_s)))
+    lacking = [t(each.label) for each in MAIN if each.field not in start.sources]
     if lacking:
-        parts.warnings([f"Not in its log, so a default stands in: {', '.join(lacking)}. Type what you measured."])
+        names = t(", ").join(lacking)
+        parts.warnings([t("Not in its log, so a default stands in: {names}. Type what you measured.", names=names)])
 
 
 def ask() -> PlanInputs:
@@ -107,10 +104,10 @@ def ask() -> PlanInputs:
                 values[each.field] = _number(each)
                 if start is not None and start.sources:
                     st.caption(parts.quiet(_source(start, each.field, values[each.field])))
-    with st.expander("Evaluations, checkpoints, cost"):
+    with st.expander(t("Evaluations, checkpoints, cost")):
         for each in MORE:
             values[each.field] = _number(each)
-        values["currency"] = st.text_input("Currency", key=_key("currency"), max_chars=8, persist_state="session")
+        values["currency"] = st.text_input(t("Currency"), key=_key("currency"), max_chars=8, persist_state="session")
     kept = (
         {}
         if start is None
@@ -121,7 +118,7 @@ def ask() -> PlanInputs:
 
 def _source(start: PlanInputs, field: str, value: float | int | None) -> str:
     source = start.source(field)
-    return f"{source.kind}: {source.text}" if value == getattr(start, field) else "assumed: typed in"
+    return f"{t(source.kind)}: {t(source.text)}" if value == getattr(start, field) else t("assumed: typed in")
 
 
 def baseline() -> Estimate | None:
@@ -155,21 +152,21 @@ def _fill(inputs: PlanInputs) -> None:
 def _number(item: Input) -> float | int | None:
     if item.field in _WHOLE:
         return st.number_input(
-            item.label,
+            t(item.label),
             min_value=int(item.least),
             step=int(item.by),
             key=_key(item.field),
-            help=item.help or None,
+            help=t(item.help) or None,
             value=None,
             persist_state="session",
         )
     return st.number_input(
-        item.label,
+        t(item.label),
         min_value=float(item.least),
         step=float(item.by),
         format="%g",
         key=_key(item.field),
-        help=item.help or None,
+        help=t(item.help) or None,
         value=None,
         persist_state="session",
     )

@@ -1,12 +1,25 @@
-"""What each chart says, as a sentence under it (and for those who cannot see it). No Streamlit here."""
+"""What each chart says, as a sentence under it (and for those who cannot see it). No Streamlit here.
+
+Sentences that the model makes itself (headline, growth, cost of a step, a difference) are its own in English; other
+languages build the main ones anew from the same numbers in `dashboard.retold`.
+"""
 
 from __future__ import annotations
 
 import polars as pl
 
-from timeledger import units, words
+from dashboard.language import mark, t
+from dashboard.localised import lower, phase, seconds, share
+from timeledger import units
 from timeledger.plan import Estimate
-from timeledger.results import Analysis
+from timeledger.results import Analysis, Backtest, Periodic
+
+#: Where a clock, a total or a period may come from, for the catalogue.
+SOURCES = (
+    mark("timestamps"), mark("progress bar"), mark("elapsed column"), mark("step times"), mark("run time"),
+    mark("given"), mark("phase"), mark("event"), mark("setting"), mark("residuals"), mark("evaluation"),
+    mark("checkpoint"), mark("unknown"),
+)  # fmt: skip
 
 
 def breakdown(analysis: Analysis) -> str:
@@ -15,18 +28,14 @@ def breakdown(analysis: Analysis) -> str:
     if breakdown.step_s is None or not breakdown.phases:
         return ""
     biggest = sorted(breakdown.phases, key=lambda part: part.share, reverse=True)[:4]
-    told = ", ".join(
-        f"{words.phase(part.phase).lower()} {units.show_seconds(part.seconds)} ({units.show_share(part.share)}, {part.kind})"
-        for part in biggest
+    told = t(", ").join(
+        f"{lower(phase(part.phase))} {seconds(part.seconds)} ({share(part.share)}, {t(part.kind)})" for part in biggest
     )
     rest = breakdown.unexplained_s
-    tail = (
-        f"; {units.show_seconds(rest)} not explained by this log"
-        if rest is not None and rest > 0.005 * breakdown.step_s
-        else ""
-    )
-    beside = " Generation and training overlap, so the parts are not added." if breakdown.overlapped else ""
-    return f"A mean step takes {units.show_seconds(breakdown.step_s)}: {told}{tail}.{beside}"
+    if rest is not None and rest > 0.005 * breakdown.step_s:
+        told += t("; {time} not explained by this log", time=seconds(rest))
+    beside = " " + t("Generation and training overlap, so the parts are not added.") if breakdown.overlapped else ""
+    return t("A mean step takes {time}: {parts}.", time=seconds(breakdown.step_s), parts=told) + beside
 
 
 def projection(analysis: Analysis) -> str:
@@ -34,47 +43,48 @@ def projection(analysis: Analysis) -> str:
     projection, clock = analysis.projection, analysis.clock
     if clock.elapsed_s is None:
         return ""
-    done = f"{units.show_seconds(clock.elapsed_s)} for {clock.position or 0:,} steps"
-    lost = (
-        f", {units.show_seconds(clock.lost_s)} of it lost to pauses and restarts"
-        if clock.lost_s and clock.lost_s > 1
-        else ""
-    )
+    done = t("{time} for {steps} steps", time=seconds(clock.elapsed_s), steps=f"{clock.position or 0:,}")
+    if clock.lost_s and clock.lost_s > 1:
+        done += t(", {time} of it lost to pauses and restarts", time=seconds(clock.lost_s))
     if projection.total_s is None or analysis.state == "finished":
-        return f"{done}{lost}.{_as_told(analysis)}"
-    total, level = projection.total_s, units.show_share(projection.level)
-    between = f"between {units.show_seconds(total.low)} and {units.show_seconds(total.high)} ({level})"
-    middle = "" if projection.too_early else f"{units.show_seconds(total.mid)}, "
-    return f"So far {done}{lost}; in all {middle}{between}."
+        return t("{done}.", done=done)
+    total, level = projection.total_s, share(projection.level)
+    between = t("between {low} and {high} ({level})", low=seconds(total.low), high=seconds(total.high), level=level)
+    if projection.too_early:
+        return t("So far {done}; in all {between}.", done=done, between=between)
+    return t("So far {done}; in all {middle}, {between}.", done=done, middle=seconds(total.mid), between=between)
 
 
-def _as_told(analysis: Analysis) -> str:
-    """What would have been said a quarter into a finished run, beside what a plain progress bar would have said."""
-    quarter = next((each for each in analysis.projection.backtest if abs(each.share - 0.25) < 0.01), None)
-    if quarter is None:
-        return ""
-    total = quarter.total_s
-    bar = (
-        "" if quarter.tqdm_s is None else f"; a plain progress bar would have said {units.show_seconds(quarter.tqdm_s)}"
-    )
-    return (
-        f" After a quarter of the steps it would have said {units.show_seconds(total.mid)}, between "
-        f"{units.show_seconds(total.low)} and {units.show_seconds(total.high)}{bar}."
-    )
+def as_told(analysis: Analysis) -> list[str]:
+    """What would have been said of the whole run at 10, 25 and 50 % of it, beside a plain progress bar, and the truth."""
+    told = [_told_at(each) for each in analysis.projection.backtest]
+    truth = next((each.truth_s for each in analysis.projection.backtest if each.truth_s is not None), None)
+    return told + ([t("It took {time}.", time=seconds(truth))] if told and truth is not None else [])
+
+
+def _told_at(said: Backtest) -> str:
+    total = said.total_s
+    told = t(
+        "At {share} of the steps it would have said {middle}, between {low} and {high}",
+        share=share(said.share), middle=seconds(total.mid), low=seconds(total.low), high=seconds(total.high),
+    )  # fmt: skip
+    if said.tqdm_s is not None:
+        told += t("; a plain progress bar {bar}", bar=seconds(said.tqdm_s))
+    return t("{done}.", done=told)
 
 
 def health(analysis: Analysis) -> str:
     """Where reward and accuracy came from and went to."""
     steps = analysis.run.steps
     told = []
-    for column, label in (("reward", "reward"), ("acc", "accuracy")):
+    for column, label in (("reward", t("reward")), ("acc", t("accuracy"))):
         values = steps[column].drop_nulls().drop_nans()
         if values.len() >= 4:
             quarter = max(1, values.len() // 4)
             first, last = values.head(quarter).mean(), values.tail(quarter).mean()
             if isinstance(first, float) and isinstance(last, float):
                 told.append(f"{label} {units.show_number(first)} → {units.show_number(last)}")
-    return f"First quarter to last: {', '.join(told)}." if told else ""
+    return t("First quarter to last: {values}.", values=t(", ").join(told)) if told else ""
 
 
 def sources(analysis: Analysis) -> tuple[str, ...]:
@@ -82,34 +92,41 @@ def sources(analysis: Analysis) -> tuple[str, ...]:
     clock, projection = analysis.clock, analysis.projection
     told = []
     if clock.source != "none":
-        told.append(f"Clock from the {clock.source} (resolution {units.show_seconds(clock.resolution_s)}).")
+        resolution = seconds(clock.resolution_s)
+        told.append(t("Clock from the {source} (resolution {time}).", source=t(clock.source), time=resolution))
     if projection.total_steps_from:
-        told.append(f"Total steps from {projection.total_steps_from}.")
+        told.append(t("Total steps from {source}.", source=t(projection.total_steps_from)))
     if clock.warmup_steps:
-        told.append(f"Warm-up: {clock.warmup_steps} steps, {units.show_seconds(clock.warmup_s)}; left out of rates.")
-    told += [
-        f"{words.phase(each.kind)}: {words.periodic(each.every, each.seconds, each.count, each.known_from)}."
-        for each in clock.periodic
-    ]
-    return tuple(told)
+        warm = seconds(clock.warmup_s)
+        told.append(t("Warm-up: {steps} steps, {time}; left out of rates.", steps=clock.warmup_steps, time=warm))
+    return (*told, *(f"{phase(each.kind)}: {periodic(each)}." for each in clock.periodic))
+
+
+def periodic(work: Periodic) -> str:
+    """Work that comes back: how often, what it costs, how that is known."""
+    often = t("every {steps} steps", steps=f"{work.every:,}") if work.every else t("{count} seen", count=work.count)
+    cost = t("{time} each", time=seconds(work.seconds)) if work.seconds is not None else t("cost not known")
+    return t("{often}, {cost} (from {source})", often=often, cost=cost, source=t(work.known_from))
 
 
 def how_to_log(analysis: Analysis) -> str:
     """What to give instead of a log without training steps."""
     if analysis.run.engine.height:
-        return (
+        return t(
             "It is an inference engine's log: its throughput can feed the calculator (Plan). "
             "Add the trainer's console log, trainer_state.json or TensorBoard events to see where a step's time goes."
         )
-    return "Give the trainer's console log, trainer_state.json, a metrics file (JSONL, CSV) or TensorBoard events."
+    return t("Give the trainer's console log, trainer_state.json, a metrics file (JSONL, CSV) or TensorBoard events.")
 
 
 def plan(answer: Estimate, before: Estimate | None) -> str:
     """The planned step as a sentence, against the one it started from."""
-    told = f"A step takes {units.show_number(answer.step_s, 4)} s, {answer.inputs.steps:,} steps take {units.show_seconds(answer.total_s.mid)}."
+    step_s, total = t("{number} s", number=units.show_number(answer.step_s, 4)), seconds(answer.total_s.mid)
+    told = t("A step takes {step}, {steps} steps take {total}.", step=step_s, steps=f"{answer.inputs.steps:,}", total=total)
     if before is None:
         return told
-    return f"{told} It was {units.show_number(before.step_s, 4)} s and {units.show_seconds(before.total_s.mid)}."
+    was = t("{number} s", number=units.show_number(before.step_s, 4))
+    return told + " " + t("It was {step} and {total}.", step=was, total=seconds(before.total_s.mid))
 
 
 def engine(analysis: Analysis) -> str:
@@ -119,9 +136,9 @@ def engine(analysis: Analysis) -> str:
     told = []
     rate, full, waiting = busy["gen_tok_s"].median(), busy["kv_cache"].max(), busy["waiting"].max()
     if isinstance(rate, float):
-        told.append(f"{units.show_rate(rate)} while busy (median)")
+        told.append(t("{rate} while busy (median)", rate=units.show_rate(rate)))
     if isinstance(full, float):
-        told.append(f"KV cache up to {units.show_share(full)}")
+        told.append(t("KV cache up to {share}", share=share(full)))
     if isinstance(waiting, float) and waiting > 0:
-        told.append(f"up to {waiting:,.0f} requests waited")
-    return f"{samples.height:,} samples: {', '.join(told)}." if told else ""
+        told.append(t("up to {count} requests waited", count=f"{waiting:,.0f}"))
+    return t("{count} samples: {values}.", count=f"{samples.height:,}", values=t(", ").join(told)) if told else ""

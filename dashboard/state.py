@@ -1,5 +1,6 @@
-"""What the page remembers: the paths and the chosen run in the URL, everything else under keys named here only.
+"""What the page remembers: what makes a link in the URL, everything else under keys named here only.
 
+In the URL: open paths, the chosen run, compared runs, ticked advice, the time budget, the language if it was switched.
 Streamlit empties the URL's parameters when the reader goes to another view; `restore` puts them back.
 """
 
@@ -8,10 +9,13 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass, field
+from datetime import tzinfo
 from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
+from dashboard import language
 from timeledger.plan import PlanInputs
 from timeledger.run import Run
 
@@ -19,12 +23,19 @@ _PATHS: Final = "tl_paths"
 _CHOSEN: Final = "tl_chosen"
 _UPLOADS: Final = "tl_uploads"
 _COMPARED: Final = "tl_compared"
+_TICKED: Final = "tl_ticked"
+_HOURS: Final = "tl_hours"
+_LANGUAGE: Final = "tl_language"
+_SEEN: Final = "tl_seen"
 _GIVEN: Final = "tl_given"
 _TYPED: Final = "tl_typed"
 _TRIED: Final = "tl_tried"
 _ROUND: Final = "tl_round"
 _PLAN: Final = "tl_plan"
 _PLAN_FROM: Final = "tl_plan_from"
+#: URL parameters that hold several values, and those that hold one -> where the session keeps them.
+_SEVERAL: Final = {"path": _PATHS, "with": _COMPARED, "tick": _TICKED}
+_ONE: Final = {"run": _CHOSEN, "hours": _HOURS, "lang": _LANGUAGE}
 #: The environment variable through which `timeledger open PATH...` hands its paths over.
 ENVIRONMENT: Final = "TIMELEDGER_PATHS"
 
@@ -39,14 +50,16 @@ class Upload:
 
 
 def restore() -> None:
-    """Take paths and the chosen run from the URL, else from this session, else from the command line; write them back."""
+    """Take what makes a link from the URL, else from this session, else (paths) from the command line; write it back."""
     session, query = st.session_state, st.query_params
-    if "path" in query:
-        session[_PATHS] = tuple(dict.fromkeys(query.get_all("path")))
-    elif _PATHS not in session:
+    for name, key in _SEVERAL.items():
+        if name in query:
+            session[key] = tuple(dict.fromkeys(query.get_all(name)))
+    for name, key in _ONE.items():
+        if name in query:
+            session[key] = query[name]
+    if _PATHS not in session:
         session[_PATHS] = from_command_line()
-    if "run" in query:
-        session[_CHOSEN] = query["run"]
     _write()
 
 
@@ -102,11 +115,11 @@ def choose(key: str) -> None:
     _write()
 
 
-def query(**more: str) -> dict[str, str | list[str]]:
-    """The URL's parameters for another view, with more of them."""
-    told: dict[str, str | list[str]] = {"path": list(paths())} if paths() else {}
-    key = chosen()
-    return told | ({"run": key} if key else {}) | more
+def query() -> dict[str, str | list[str]]:
+    """The URL's parameters, for another view."""
+    session = st.session_state
+    told: dict[str, str | list[str]] = {name: list(session[key]) for name, key in _SEVERAL.items() if session.get(key)}
+    return told | {name: str(session[key]) for name, key in _ONE.items() if session.get(key)}
 
 
 def compared() -> tuple[str, ...]:
@@ -118,6 +131,61 @@ def compared() -> tuple[str, ...]:
 def compare(keys: tuple[str, ...]) -> None:
     """Compare these runs."""
     st.session_state[_COMPARED] = keys
+    _write()
+
+
+def ticked() -> tuple[str, ...]:
+    """Rules whose advice is tried out."""
+    found: tuple[str, ...] = st.session_state.get(_TICKED, ())
+    return found
+
+
+def tick(rules: tuple[str, ...]) -> None:
+    """Try out the advice of these rules."""
+    st.session_state[_TICKED] = rules
+    _write()
+
+
+def hours() -> float | None:
+    """The time budget in hours, as in the URL."""
+    try:
+        return float(st.session_state.get(_HOURS, "")) or None
+    except ValueError:
+        return None
+
+
+def set_hours(value: float | None) -> None:
+    """Keep the time budget."""
+    st.session_state[_HOURS] = "" if value is None else f"{value:g}"
+    _write()
+
+
+def language_code() -> str:
+    """The language of the page: the one switched to, else the browser's."""
+    switched = st.session_state.get(_LANGUAGE)
+    return str(switched) if switched in language.LANGUAGES else language.preferred(st.context.locale)
+
+
+def switch_language(code: str) -> None:
+    """Speak this language from now on."""
+    st.session_state[_LANGUAGE] = code
+    _write()
+
+
+def zone() -> tzinfo | None:
+    """The reader's time zone, or None when the browser does not say (then the machine's)."""
+    try:
+        return ZoneInfo(st.context.timezone) if st.context.timezone else None
+    except (ZoneInfoNotFoundError, ValueError):
+        return None
+
+
+def changed(key: str, value: str) -> str | None:
+    """What was noted under this key before, when it differs from `value`, which is noted now."""
+    seen: dict[str, str] = st.session_state.setdefault(_SEEN, {})
+    before = seen.get(key)
+    seen[key] = value
+    return before if before != value else None
 
 
 def given(run: str) -> dict[str, float | int | str | bool | None]:
@@ -184,13 +252,17 @@ def start_plan(inputs: PlanInputs) -> None:
 
 
 def _write() -> None:
-    query = st.query_params
-    wanted = list(paths())
-    if query.get_all("path") != wanted:
-        if wanted:
-            query["path"] = wanted
-        elif "path" in query:
-            del query["path"]
-    key = chosen()
-    if key and query.get("run") != key:
-        query["run"] = key
+    query, session = st.query_params, st.session_state
+    for name, key in _SEVERAL.items():
+        wanted = list(session.get(key, ()))
+        if query.get_all(name) != wanted:
+            if wanted:
+                query[name] = wanted
+            elif name in query:
+                del query[name]
+    for name, key in _ONE.items():
+        value = session.get(key)
+        if value and query.get(name) != value:
+            query[name] = str(value)
+        elif not value and name in query:
+            del query[name]

@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from dashboard import load, parts, state
+from dashboard.language import t
 from dashboard.load import Opened
 
 
@@ -14,18 +15,18 @@ def ask() -> None:
     """Inputs for all three ways."""
     left, right = st.columns(2, gap="large")
     with left:
-        st.markdown("##### Drop log files", anchors=False)
+        st.markdown("##### " + t("Drop log files"), anchors=False)
         _drop()
-        st.markdown("##### Or name a file or a run's folder on this machine", anchors=False)
+        st.markdown("##### " + t("Or name a file or a run's folder on this machine"), anchors=False)
         _path()
     with right:
-        st.markdown("##### Or look at a sample", anchors=False)
+        st.markdown("##### " + t("Or look at a sample"), anchors=False)
         _samples()
 
 
 def _drop() -> None:
     files = st.file_uploader(
-        "Log files (several of one run are put together; .gz is fine)",
+        t("Log files (several of one run are put together; .gz is fine)"),
         accept_multiple_files=True,
         key=state.drop_key(),
     )
@@ -40,13 +41,13 @@ def _drop() -> None:
 
 def _path() -> None:
     typed = st.text_input(
-        "Path",
+        t("Path"),
         key="path",
         placeholder="/data/runs/grpo-7b or ~/train.log",
-        help="A path is followed: new lines appear by themselves.",
+        help=t("A path is followed: new lines appear by themselves."),
     )
     typed = typed.strip()
-    pressed = st.button("Open the path", disabled=not typed)
+    pressed = st.button(t("Open the path"), disabled=not typed)
     if state.newly_typed(typed) or (pressed and typed):
         path = str(Path(typed.strip("'\"")).expanduser().absolute())
         message = load.problem(path)
@@ -65,7 +66,7 @@ def _path() -> None:
 def _samples() -> None:
     found = load.samples()
     if not found:
-        st.caption("No samples are installed.")
+        st.caption(t("No samples are installed."))
         return
     for each in found:
         if each.path in state.paths():
@@ -74,8 +75,8 @@ def _samples() -> None:
             state.open_path(each.path)
             st.rerun()
         if each.shows:
-            st.caption(parts.quiet(each.shows))
-    if st.button("Open all samples", key="all_samples"):
+            st.caption(parts.quiet(t(each.shows)))
+    if st.button(t("Open all samples"), key="all_samples"):
         for each in found:
             state.open_path(each.path)
         st.rerun()
@@ -83,9 +84,9 @@ def _samples() -> None:
 
 def sources(opened: Opened) -> None:
     """What is open, each with a way to close it."""
-    names = {each.source: each.path or "dropped: " + each.label for each in opened.entries}
-    with st.expander(f"Open sources ({len(names)})", icon=":material/folder_open:"):
+    names = {each.source: each.path or t("dropped: {name}", name=each.label) for each in opened.entries}
+    with st.expander(t("Open sources ({count})", count=len(names)), icon=":material/folder_open:"):
         for source, name in names.items():
             where, close = st.columns([8, 1], vertical_alignment="center")
             where.text(name)
-            close.button("Close", key=f"shut_{source}", on_click=state.close, args=(source,))
+            close.button(t("Close"), key=f"shut_{source}", on_click=state.close, args=(source,))

@@ -76,7 +76,9 @@ def read_all(
     if feeder.format is None:
         raise unknown(feeder.origin, size, feeder)
     if not runs:
-        raise BadLog(str(feeder.origin.path or feeder.origin.name), 0, f"nothing readable in this {feeder.format.name} log")
+        raise BadLog(
+            str(feeder.origin.path or feeder.origin.name), 0, f"nothing readable in this {feeder.format.name} log"
+        )
     return _checked(runs, strict)
 
 
@@ -97,8 +99,8 @@ def read_paths(
     live = Live(listed, mapping, formats.by_name(format) if format else None)
     runs = live.poll()
     for path in listed:
-        if path.is_file() and path not in live.paths and not path.stat().st_size:
-            raise UnreadableSource(f"{path}: the file is empty.")
+        if not path.is_dir() and path not in live.paths:
+            read_all(path, format=format, mapping=mapping)  # says why it is no log
     if not runs:
         raise live.nothing()
     return _checked(tuple(sorted(runs, key=_newest_last)), strict)

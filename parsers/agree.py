@@ -31,6 +31,12 @@ _SAME_MOMENT_S: Final = 300.0
 _QUARTER_HOUR_S: Final = 900.0
 
 
+#: For the quick look over many logs: rows of a session, columns, and how many logs may share a value that still tells.
+_LOOKED_AT: Final = 24
+_LOOKED_FOR: Final = {"reward", "loss", "len_mean", "grad_norm", "entropy", "step_s", "kl"}
+_COMMON: Final = 24
+
+
 class Verdict(Enum):
     """What the values of two logs say."""
 
@@ -269,3 +275,25 @@ def same_clock(a: Sequence[Session], b: Sequence[Session], shift: int, steps: Se
         return None
     share = sum(close(*pair) for pair in pairs) / len(pairs)
     return True if share >= 0.8 else False if share < 0.2 else None
+
+
+def alike(samples: Sequence[Sequence[Session]]) -> set[tuple[int, int]]:
+    """Pairs of logs that share a few values at the same (or the next) step: worth comparing, in folders of many logs."""
+    holders: dict[tuple[int, str, float], set[int]] = {}
+    for log, sample in enumerate(samples):
+        for one in sample:
+            for step in [*one.rows][:_LOOKED_AT]:
+                for name in _LOOKED_FOR & one.rows[step].keys():
+                    value = one.rows[step][name]
+                    for near in {_short(value), _short(value * (1 + _RELATIVE)), _short(value * (1 - _RELATIVE))}:
+                        holders.setdefault((step, name, near), set()).add(log)
+    shared: Counter[tuple[int, int]] = Counter()
+    for (step, name, near), logs in holders.items():
+        others = logs | holders.get((step + 1, name, near), set())
+        if 1 < len(others) <= _COMMON:
+            shared.update((a, b) for a in others for b in others if a < b)
+    return {pair for pair, count in shared.items() if count >= 3}
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.3g}") if math.isfinite(value) else value

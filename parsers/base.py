@@ -96,3 +96,5 @@ class Format:
     lacks: str
     more: str
     role: Literal["trainer", "engine", "own"] = "trainer"
+    #: The surest answer that `recognises` can give: it is not asked where that could not win.
+    most: Sure = Sure.CERTAIN

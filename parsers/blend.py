@@ -29,6 +29,8 @@ class Source:
     clock_rank: int
     #: A console, whose numbers may be rounded (a file of records keeps them as they were).
     prints: bool = True
+    #: Rows of a general shape, whose meaning was found out: they fill what the others lack.
+    own: bool = False
 
     @property
     def label(self) -> str:
@@ -59,11 +61,11 @@ class Source:
     def order(self, column: str) -> tuple[float, ...]:
         """The smaller, the better for this column."""
         if column == "line":
-            return (not self.prints, self.rank)
+            return (self.own, not self.prints, self.rank)
         if column in _CLOCKS:
-            return (self.span, not self.run.info.zone_known and column == "at", self.clock_rank)
+            return (self.span, self.own, not self.run.info.zone_known and column == "at", self.clock_rank)
         rounded = self.prints and self.digits.get(column, 0) < _FULL_DIGITS
-        return (self.span, rounded, self.rank)
+        return (self.span, self.own, rounded, self.rank)
 
 
 def _digits(value: float) -> int:

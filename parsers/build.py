@@ -19,6 +19,28 @@ from timeledger.run import Note, NoteKind, Run, RunInfo, Setting, SettingValue
 #: what is new, not what is there.
 _OPEN_ROWS: Final = 1024
 _CHUNK_ROWS: Final = 4096
+_STEP_COLUMNS: Final = frozenset(schema.STEPS)
+
+
+def frame_of(rows: list[dict[str, Any]], types: pl.Schema) -> pl.DataFrame:
+    """The rows as a frame: column by column, and moments as counts, which is several times as fast as row by row."""
+    given = set().union(*rows)
+    columns: list[pl.Series] = []
+    for name, dtype in types.items():
+        if name not in given:
+            columns.append(pl.Series(name, [None], dtype=dtype).new_from_index(0, len(rows)))
+        elif dtype == schema.UTC_TIME:
+            counts = [None if (at := row.get(name)) is None else round(at.timestamp() * 1e6) for row in rows]
+            columns.append(pl.Series(name, counts, dtype=pl.Int64).cast(dtype))
+        else:
+            columns.append(pl.Series(name, [row.get(name) for row in rows], dtype=dtype))
+    return pl.DataFrame(columns)
+
+
+def _compact(frames: list[pl.DataFrame]) -> None:
+    """Make one of every eight frames of a size: few pieces however long the log, and each row copied only now and then."""
+    while len(frames) >= 8 and frames[-8].height == frames[-1].height:
+        frames[-8:] = [pl.concat(frames[-8:], how="diagonal", rechunk=True)]
 
 
 class _Table:
@@ -36,11 +58,14 @@ class _Table:
             cut = len(self.rows) - self._keep
             self._frames.append(self._frame(self.rows[:cut]))
             del self.rows[:cut]
-            if len(self._frames) >= 8:
-                self._frames = [pl.concat(self._frames)]
+            _compact(self._frames)
 
     def _frame(self, rows: list[dict[str, Any]]) -> pl.DataFrame:
-        return pl.DataFrame(rows, schema=self._schema, orient="row") if rows else schema.empty(self._schema)
+        return frame_of(rows, self._schema) if rows else schema.empty(self._schema)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._frames and not self.rows
 
     def frame(self) -> pl.DataFrame:
         return pl.concat([*self._frames, self._frame(self.rows)])
@@ -63,6 +88,7 @@ class _Extra:
         if len(self.rows) >= _CHUNK_ROWS + _OPEN_ROWS:
             self._frames.append(self._frame(self.rows[:_CHUNK_ROWS]))
             del self.rows[:_CHUNK_ROWS]
+            _compact(self._frames)
 
     @staticmethod
     def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
@@ -139,31 +165,31 @@ class RunBuilder:
         A step below the segment's last one that is not among its recent rows opens a new segment (resume, restart).
         `values` are columns of `schema.STEPS`; None is dropped. Unknown columns are a programming error.
         """
-        if step not in self._by_step and self.last_step is not None and step < self.last_step:
-            self.new_segment()
-        if step not in self._by_step:
-            self._open(step, line)
-        row, more = self._by_step[step]
-        if at is not None and row.get("at") is None:
+        found = self._by_step.get(step)
+        if found is None:
+            if self.last_step is not None and step < self.last_step:
+                self.new_segment()
+            found = self._open(step, line)
+        row, more = found
+        if at is not None and "at" not in row:
             row["at"] = at
-        for key, value in values.items():
-            if key not in schema.STEPS:
-                raise ValueError(f"no such column: {key}")
-            if value is not None and (overwrite or row.get(key) is None):
-                row[key] = value
-        for key, value in (extra or {}).items():
-            if value is not None and (overwrite or key not in more):
-                more[key] = value
+        if not values.keys() <= _STEP_COLUMNS:
+            raise ValueError(f"no such column: {', '.join(values.keys() - _STEP_COLUMNS)}")
+        # rows never hold None
+        row.update({key: value for key, value in values.items() if value is not None and (overwrite or key not in row)})
+        if extra:
+            more.update({key: value for key, value in extra.items() if value is not None and (overwrite or key not in more)})
 
-    def _open(self, step: int, line: int) -> None:
+    def _open(self, step: int, line: int) -> tuple[dict[str, Any], dict[str, Any]]:
         row: dict[str, Any] = {"segment": self.segment, "step": step, "line": line}
         more: dict[str, Any] = {"segment": self.segment, "step": step}
         self._steps.add(row)
         self._extra.add(more)
-        self._by_step[step] = (row, more)
+        self._by_step[step] = row, more
         if len(self._by_step) > _OPEN_ROWS:
             del self._by_step[next(iter(self._by_step))]
         self.last_step = step if self.last_step is None else max(self.last_step, step)
+        return row, more
 
     def has(self, step: int, column: str) -> bool:
         """True when this segment's row of the step already holds the column."""
@@ -293,7 +319,7 @@ class RunBuilder:
     @property
     def is_empty(self) -> bool:
         """True when nothing was found that a run could be made of."""
-        return self._steps.frame().is_empty() and self._engine.frame().is_empty() and self._progress.frame().is_empty()
+        return self._steps.is_empty and self._engine.is_empty and self._progress.is_empty
 
     def run(self) -> Run:
         """The run as known now. Later calls give later states; what was returned never changes."""

@@ -11,7 +11,6 @@ import polars as pl
 
 from parsers.agree import sessions
 from parsers.blend import Source
-from parsers.stitch import Stitched
 from parsers.zones import moved_clock, quarter_hours_ahead, shift_of
 from timeledger import schema
 from timeledger.run import Note, Run, Setting
@@ -21,6 +20,16 @@ _STEP: Final = ["segment", "step"]
 _ONCE: Final = {"start", "finish", "crash", "resume", "restart"}
 #: How sure a setting is.
 _KIND: Final = {"measured": 0, "inferred": 1, "assumed": 2}
+#: Settings whose disagreement would change an answer.
+_WEIGHTY: Final = {
+    "total_steps",
+    "group_size",
+    "prompts_per_step",
+    "sequences_per_step",
+    "max_tokens",
+    "logging_steps",
+    "gpus",
+}
 #: Who holds the settings as the program had them, not as it printed them.
 _CONFIG: Final = {"wandb": 0, "tensorboard": 1, "mlflow": 2, "trackio": 3, "verl": 4, "trainer_state": 5}
 
@@ -154,8 +163,11 @@ def _keep_apart(have: Sequence[Source], frames: Sequence[pl.DataFrame]) -> list[
 # --- settings, clocks, notes -----------------------------------------------------------------------------------
 
 
-def settings(latest: Sequence[Source], sources: Sequence[Source]) -> dict[str, Setting]:
-    """Every setting: of the last session first, measured before inferred, as the program held it before as it printed it."""
+def settings(latest: Sequence[Source], sources: Sequence[Source]) -> tuple[dict[str, Setting], list[Note]]:
+    """Every setting: of the last session first, measured before inferred, as the program held it before as it printed it.
+
+    Logs of the last session that measured different values for what the answers rest on are noted.
+    """
     late = {each.label for each in latest}
     ordered = sorted(
         sources,
@@ -167,14 +179,29 @@ def settings(latest: Sequence[Source], sources: Sequence[Source]) -> dict[str, S
         ),
     )
     found: dict[str, Setting] = {}
+    keeps: dict[str, Source] = {}
+    notes: list[Note] = []
     for each in ordered:
         for name, setting in each.run.info.settings.items():
-            if name not in found or _KIND[setting.kind] < _KIND[found[name].kind]:
-                found[name] = setting
-    return found
+            known = found.get(name)
+            if known is None or _KIND[setting.kind] < _KIND[known.kind]:
+                found[name], keeps[name] = setting, each
+            elif (
+                name in schema.SETTINGS and each.label in late and keeps[name].label in late and _differ(known, setting)
+            ):
+                text = f"{name} is {setting.value} here, {known.value} in {keeps[name].label} (kept)"
+                notes.append(Note("warning", 0, text, 1, each.label))
+    return found, notes
 
 
-def clock_zone(runs: Sequence[Run], stitched: Stitched) -> tuple[list[Run], list[Note]]:
+def _differ(a: Setting, b: Setting) -> bool:
+    if {a.kind, b.kind} != {"measured"} or a.value == b.value:
+        return False
+    numbers = all(isinstance(each.value, int | float) for each in (a, b))
+    return not numbers or not math.isclose(float(a.value), float(b.value), rel_tol=1e-3)
+
+
+def clock_zone(runs: Sequence[Run]) -> tuple[list[Run], list[Note]]:
     """Stamps without a zone are moved to those with one, by the whole quarter hours that part the same steps."""
     known = [
         run for run in runs if run.info.zone_known and run.has_steps and run.steps["at"].null_count() < run.steps.height

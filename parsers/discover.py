@@ -181,7 +181,7 @@ def _newest_checkpoints(known: Sequence[Recognised]) -> list[Recognised]:
     others: list[Recognised] = []
     for each in known:
         path = each.found.path
-        if path.name != "trainer_state.json":
+        if path.name != "trainer_state.json" or each.found.named:
             others.append(each)
             continue
         folder = path.parent.parent if _CHECKPOINT.match(path.parent.name) else path.parent

@@ -13,6 +13,7 @@ from parsers.llama_factory import LLAMA_FACTORY
 from parsers.mlflow import MLFLOW_STORE
 from parsers.nemo_rl import NEMO_RL_CONSOLE
 from parsers.notebook import NOTEBOOK
+from parsers.open_instruct import OPEN_INSTRUCT_CONSOLE
 from parsers.openrlhf import OPENRLHF_CONSOLE
 from parsers.prime_rl import PRIME_RL_CONSOLE
 from parsers.prometheus import PROMETHEUS
@@ -21,7 +22,10 @@ from parsers.sglang import SGLANG
 from parsers.skyrl import SKYRL_CONSOLE
 from parsers.slime import SLIME_CONSOLE
 from parsers.swift import SWIFT
+from parsers.tagged_jsonl import TAGGED_JSONL
 from parsers.tensorboard import TENSORBOARD
+from parsers.torchforge import TORCHFORGE_CONSOLE
+from parsers.torchtune import TORCHTUNE_LOG
 from parsers.tracker_db import TRACKER_DB
 from parsers.trainer_state import TRAINER_STATE
 from parsers.trl import TRL
@@ -51,6 +55,10 @@ FORMATS: Final[tuple[Format, ...]] = (
     SLIME_CONSOLE,
     PRIME_RL_CONSOLE,
     ROLL_CONSOLE,
+    OPEN_INSTRUCT_CONSOLE,
+    TORCHTUNE_LOG,
+    TORCHFORGE_CONSOLE,
+    TAGGED_JSONL,
     TRL,
     PROMETHEUS,
     VLLM_BENCH_JSON,
@@ -76,7 +84,7 @@ def detect(head: Head, known: tuple[Format, Sure] | None = None) -> tuple[Format
     answer = NO
     beat = None if known is None else weight(*known)
     for each in FORMATS:
-        if beat is not None and ((known is not None and each is known[0]) or weight(each, Sure.CERTAIN) <= beat):
+        if beat is not None and ((known is not None and each is known[0]) or weight(each, each.most) <= beat):
             continue
         confidence = each.recognises(head)
         if confidence.sure and (beat is None or weight(each, confidence.sure) > beat):

@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Final
 
-from parsers.agree import Session, Verdict, sessions, verdict
+from parsers.agree import Session, Verdict, alike, sessions, verdict
 from parsers.clusters import WANDB_ID, Cluster, Unit, Work, islands
 from parsers.homes import nested, shown
 from parsers.zones import busy_overlap
 from timeledger.run import Note, Run
 
+#: Beyond so many pairs of logs in one folder only those that share a few values are compared.
+_MANY: Final = 1000
 _WANDB_FOLDER: Final = re.compile(r"run-\d{8}_\d{6}-(\w+)$")
 _RANK: Final = re.compile(r"(rank|worker|proc|process|gpu|node|local|stdout|stderr)[-_.]?\d+", re.IGNORECASE)
 
@@ -59,7 +61,11 @@ class Grouper:
         return self._samples[id(run)][1]
 
     def _by_values(self, work: Work) -> None:
-        for i, j in work.pairs(lambda a, b: nested(a.home, b.home)):
+        pairs = work.pairs(lambda a, b: nested(a.home, b.home))
+        if len(pairs) > _MANY:
+            worth = alike(work.samples)
+            pairs = [pair for pair in pairs if pair in worth]
+        for i, j in pairs:
             a, b = work.units[i].run, work.units[j].run
             key = (id(a), id(b))
             if key not in self._verdicts:

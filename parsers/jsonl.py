@@ -168,4 +168,5 @@ JSONL: Final = Format(
     lacks="whatever the writer leaves out; times without a unit in their name are told apart by how they behave",
     more='json.dumps({"step": step, "time": seconds, "len_mean": length, "reward": reward, "time/rollout": gen_s, "time/update": train_s})',
     role="own",
+    most=Sure.LIKELY,
 )

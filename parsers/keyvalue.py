@@ -337,4 +337,5 @@ KEYVALUE: Final = Format(
     lacks="whatever is not printed; without any time the progress bar's clock or the logger's time stamps are used",
     more='print(f"step {step}/{total} | len {length:.0f} | reward {reward:.3f} | rollout {gen:.1f}s | update {train:.1f}s | time {dt:.1f}s")',
     role="own",
+    most=Sure.LIKELY,
 )

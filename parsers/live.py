@@ -112,10 +112,12 @@ class Live:
             return False
         self._walked_at = time.time_ns()
         self._walk = walk(self.roots)
-        if self._format is not None:
-            wanted = [each.path for each in self._walk.files]
-        else:
-            wanted = [each.found.path for each in recognise(self._walk, self._sniffed)]
+        known = recognise(self._walk, self._sniffed)
+        if self._format is None:
+            wanted = [each.found.path for each in known]
+        else:  # named files are read as what the user says they are, of a folder those that look like it
+            of_format = {each.found.path for each in known if each.format is self._format}
+            wanted = [each.path for each in self._walk.files if each.named or each.path in of_format]
         gone = [path for path in self._followers if path not in wanted]
         new = [path for path in wanted if path not in self._followers]
         for path in gone:

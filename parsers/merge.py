@@ -10,14 +10,15 @@ from parsers import combine
 from parsers.blend import Source, blend, blend_extra
 from parsers.combine import clock_zone, fold_notes
 from parsers.stitch import Stitched, stitch
-from timeledger.run import Note, Run, RunInfo
+from timeledger.run import Note, Run, RunInfo, Setting
 
 #: How exact a format writes its numbers and how much it knows: the first of two full-precision sources wins.
 _RANK: Final = {
     name: place
     for place, name in enumerate((
-        "trainer_state", "wandb", "mlflow", "verl_jsonl", "swift", "llama_factory", "trackio", "tensorboard", "jsonl",
-        "csv", "trl", "verl", "openrlhf", "nemo_rl", "skyrl", "areal", "slime", "prime_rl", "roll", "notebook", "keyvalue", "vllm", "sglang",
+        "trainer_state", "wandb", "mlflow", "verl_jsonl", "swift", "llama_factory", "trackio", "tensorboard",
+        "trl", "verl", "openrlhf", "nemo_rl", "skyrl", "areal", "slime", "prime_rl", "roll", "notebook", "jsonl", "csv", "keyvalue",
+        "vllm", "sglang",
     ))
 }  # fmt: skip
 #: Who stamps a row when it happens, to the fraction of a second (trackio stamps a batch of rows at once).
@@ -36,8 +37,8 @@ def merge(runs: Iterable[Run], *, name: str | None = None) -> Run:
         raise ValueError("nothing to merge")
     if len(logs) == 1:
         return logs[0] if name is None else replace(logs[0], info=logs[0].info.model_copy(update={"name": name}))
+    logs, zone_notes = clock_zone(logs)
     stitched = stitch(logs)
-    logs, zone_notes = clock_zone(logs, stitched)
     sources = [_source(log, run, stitched) for log, run in enumerate(logs)]
     steps, columns_from, conflicts = blend([each for each in sources if each.run.has_steps])
     with_steps = replace(logs[0], steps=steps, info=logs[0].info.model_copy(update={"zone_known": True}))
@@ -49,18 +50,20 @@ def merge(runs: Iterable[Run], *, name: str | None = None) -> Run:
         for each, by in zip(sources, stitched.shifts, strict=True)
         if by
     ]
+    latest = [each for each in sources if each.last_segment() >= stitched.count - 1] or sources
+    settings, disagreements = combine.settings(latest, sources)
     timed = progress.height > 0 or any(
         steps[name].null_count() < steps.height for name in ("at", "step_s", "elapsed_s")
     )
     return Run(
-        info=_info(sources, stitched, {**columns_from, **phases_from, **progress_from}, name),
+        info=_info(sources, latest, settings, {**columns_from, **phases_from, **progress_from}, name),
         steps=steps,
         phases=phases,
         engine=engine,
         events=combine.events(sources),
         progress=progress,
         extra=blend_extra(sources),
-        notes=fold_notes(logs, [*zone_notes, *shifted, *engine_notes, *conflicts], timed=timed),
+        notes=fold_notes(logs, [*zone_notes, *shifted, *engine_notes, *conflicts, *disagreements], timed=timed),
     )
 
 
@@ -85,14 +88,19 @@ def _source(log: int, run: Run, stitched: Stitched) -> Source:
     )
     rank = _RANK.get(run.info.format, 50)
     clock_rank = _CLOCK_RANK.get(run.info.format, 10 + rank)
-    return Source(run=placed, rank=rank, clock_rank=clock_rank, prints=rank >= _RANK["trl"])
+    own = run.info.format in {"jsonl", "csv", "keyvalue"}
+    return Source(run=placed, rank=rank, clock_rank=clock_rank, prints=rank >= _RANK["trl"], own=own)
 
 
-def _info(sources: Sequence[Source], stitched: Stitched, columns_from: dict[str, str], name: str | None) -> RunInfo:
+def _info(
+    sources: Sequence[Source],
+    latest: Sequence[Source],
+    settings: dict[str, Setting],
+    columns_from: dict[str, str],
+    name: str | None,
+) -> RunInfo:
     infos = [each.run.info for each in sources]
-    last = stitched.count - 1
-    latest = [each for each in sources if each.last_segment() >= last]
-    ends = {each.run.info.ended for each in latest or sources}
+    ends = {each.run.info.ended for each in latest}
     starts = [info.started_at for info in infos if info.started_at is not None]
     known = [info.started_at for info in infos if info.started_at is not None and info.zone_known]
     main = next((each.run.info for each in sources if each.run.has_steps), infos[0])
@@ -102,7 +110,7 @@ def _info(sources: Sequence[Source], stitched: Stitched, columns_from: dict[str,
         format=" + ".join(formats),
         framework=next((info.framework for info in infos if info.framework), None),
         sources=tuple(dict.fromkeys(source for info in infos for source in info.sources)),
-        settings=combine.settings(latest, sources),
+        settings=settings,
         columns_from=columns_from,
         # A crash in the log outweighs an end that another sink noted; Ctrl-C names the cause of a crash.
         ended="interrupted"

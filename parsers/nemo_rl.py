@@ -8,8 +8,8 @@ from typing import Final
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.reprs import ReprDump
 from parsers.settings import from_config
+from parsers.tag_tables import NEMO_RL, Ph
 from parsers.tagged import TaggedReader
-from parsers.tags import meaning
 from parsers.text import Piece
 from timeledger import units
 from timeledger.run import SettingValue
@@ -137,7 +137,7 @@ class _NemoReader(TaggedReader):
         if name == "exposed_generation":
             self._asynchronous()
         tag = _TIMER + name
-        if meaning(tag).role == "phase":
+        if isinstance(NEMO_RL.get(tag), Ph):
             self.put(step, {tag: seconds}, line)
         elif "per_sec" not in name:  # a fork's own timer
             above = f"{_TIMER}{name.rsplit('/', 1)[0]}/total" if "/" in name else None

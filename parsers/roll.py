@@ -77,13 +77,14 @@ class _RollReader(TaggedReader):
         if before and self._last == step - 1:
             self.put(step - 1, {"time/step_total_of": before}, line)
         self._last = step
-        self.put(step, tags, line, self.moment(text))
-        for tag, seconds in tags.items():
-            if match := _PART.search(tag):
-                self.build.phase(step, "advantage" if match[1] == "compute_advantage" else "reward", seconds, name=tag)
-            elif match := _MOVED.search(tag):
+        apart = {tag for tag in tags if _PART.search(tag) or _MOVED.search(tag)}
+        self.put(step, {tag: value for tag, value in tags.items() if tag not in apart}, line, self.moment(text))
+        for tag in sorted(apart):
+            if match := _MOVED.search(tag):
                 parent = _parent(match[1], match[2])
-                self.build.phase(step, "sleep_wake", seconds, name=tag, parent=parent if parent in tags else None)
+                self.build.phase(step, "sleep_wake", tags[tag], name=tag, parent=parent if parent in tags else None)
+            else:
+                self.build.phase(step, "advantage" if tag.endswith("advantage") else "reward", tags[tag], name=tag)
 
 
 def _parent(cluster: str, work: str) -> str:

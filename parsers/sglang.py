@@ -153,4 +153,5 @@ SGLANG: Final = Format(
     lacks="training steps: put it beside the trainer's log",
     more="--decode-log-interval 10 prints more often",
     role="engine",
+    most=Sure.LIKELY,
 )

@@ -11,6 +11,7 @@ from parsers.build import RunBuilder
 from parsers.literals import plain
 from parsers.printed import numbers
 from parsers.slime_args import ARGUMENT, BEGIN, END, settle
+from parsers.tag_tables import SLIME, Ph
 from parsers.tagged import TaggedReader
 from parsers.text import Piece
 from timeledger.run import SettingValue
@@ -46,6 +47,7 @@ class _SlimeReader(TaggedReader):
         self._made: dict[int, tuple[float, datetime | None]] = {}
         self._updates: dict[str, list[float]] = {}
         self._timers: dict[str, float] = {}
+        self._timed: list[tuple[int, dict[str, float]]] = []
         self._perf = False
 
     def take(self, piece: Piece) -> None:
@@ -115,7 +117,7 @@ class _SlimeReader(TaggedReader):
     def _trained(self, number: int, tags: dict[str, float], line: int, at: datetime | None) -> None:
         """The trainer's line ends the step. What it waited for includes the generation, unless that ran beside it."""
         self._perf, self._now = True, number
-        self._timers = {}
+        self._timers, self._timed = {}, []
         self._give_updates(line)
         made = self._made.pop(number, None)
         waited = tags.get(_WAIT)
@@ -130,20 +132,24 @@ class _SlimeReader(TaggedReader):
             self.finish(line, at=at)
 
     def _give_updates(self, line: int) -> None:
-        """Means over the optimizer steps of the rollout; timers where the trainer has no line of its own."""
+        """Means over the optimizer steps of the rollout; its timers are kept while the trainer has no line of its own."""
         updates, self._updates = self._updates, {}
         timers, self._timers = self._timers, {}
         if self._now is None:
             return
         self.put(self._now, {key: sum(values) / len(values) for key, values in updates.items()}, line)
         if timers and not self._perf:
-            self.build.note("guessed", "phases are from Timer lines, to a tenth of a second")
-            self.put(self._now, timers, line)
+            self._timed.append((self._now, timers))
 
     def settle(self, build: RunBuilder) -> None:
-        """Generation whose training is not over yet."""
+        """Generation whose training is not over yet; the timers of a log without the trainer's lines."""
         for number, (seconds, _) in self._made.items():
             build.phase(number, "rollout", seconds, name=_ROLLOUT)
+        for number, timers in self._timed:
+            build.note("guessed", "phases are from Timer lines, to a tenth of a second")
+            for name, seconds in timers.items():
+                if isinstance(entry := SLIME.get(name), Ph):
+                    build.phase(number, entry.phase, seconds, name=name, parent=entry.parent)
 
     # --- arguments ----------------------------------------------------------------------------------------
 

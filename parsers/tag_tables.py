@@ -324,7 +324,52 @@ PRIME_RL: Final[Table] = {
     "advantage/mean": Col("adv_mean"),
 }
 
-#: open-instruct: generation overlaps training; `time/total` is the step.
+#: torchtune: the asynchronous recipe's workers write their units into the names (the others share hand-written loops' names).
+TORCHTUNE: Final[Table] = {
+    "train_worker_performance/total_step_time (s)": Col("step_s"),
+    "train_worker_performance/time_grpo_steps (s)": Ph("update"),
+    "train_worker_performance/time_weight_sync (s)": Ph("weight_sync"),
+    "train_worker_performance/time_weight_gather (s)": Ph("weight_sync"),
+    "train_worker_performance/time_waiting_buffer (s)": Ph("wait"),
+    "datacollector_worker_performance/total_rollout_time (s)": Ph("rollout", overlaps=True),
+    "postprocessing_worker_performance/time_total_ref_step (s)": Ph("ref_logprob", overlaps=True),
+    "postprocessing_worker_performance/time_waiting_buffer (s)": Ph("wait", overlaps=True),
+    "postprocessing_worker_performance/time_model_running (s)": Ph(
+        "ref_logprob", parent="postprocessing_worker_performance/time_total_ref_step (s)", overlaps=True
+    ),
+}
+
+#: torchforge: a tracer's times are means over the rollouts of a step, which run beside training; the training loop runs once.
+_ROLLOUTS: Final = {
+    "data_loading": "data", "policy_generation": "rollout", "reward_evaluation": "reward",
+    "reference_model_calculate_logprobs": "ref_logprob", "compute_logprobs": "old_logprob",
+}  # fmt: skip
+_TRAINING: Final = {
+    "waiting_for_buffer": "wait", "train_step": "update", "push_weights": "weight_sync", "update_weights": "weight_sync",
+    "drop_weights": "weight_sync",
+}  # fmt: skip
+TORCHFORGE: Final[Table] = {
+    **{
+        f"main_perf/{loop}/{key}/duration_avg_s": Ph(phase, overlaps=True)
+        for loop in ("continuous_rollouts", "rollout")
+        for key, phase in _ROLLOUTS.items()
+    },
+    **{
+        f"main_perf/{loop}/{key}/duration_avg_s": Ph(phase)
+        for loop in ("continuous_training", "training")
+        for key, phase in _TRAINING.items()
+    },
+    "main_perf/continuous_training/total_duration_avg_s": Col("step_s"),
+    "main_perf/training/total_duration_avg_s": Col("step_s"),
+    "generator_perf/generate/total_duration_avg_s": Ph("rollout", overlaps=True),
+    "generator/generate/avg_tokens_generated": Col("len_mean"),
+    "generator/generate/count_sequences_completed": Col("sequences"),
+    "reward/evaluate_response/avg_total_reward": Col("reward"),
+    "rl_trainer/learning_rate": Col("lr"),
+    "rl_trainer/avg_loss": Col("loss"),
+}
+
+#: open-instruct: generation overlaps training; `time/total` is the step. `learner_tokens_per_second_step` is per step time.
 OPEN_INSTRUCT: Final[Table] = {
     "time/total": Col("step_s"),
     "time/training": Ph("update"),
@@ -334,14 +379,19 @@ OPEN_INSTRUCT: Final[Table] = {
     "time/reward": Ph("reward", overlaps=True),
     "time/generation_waiting_for_trainer": Ph("wait", overlaps=True),
     "time/group_generation_max": Ph("rollout", overlaps=True),
+    "time/group_generation_mean": Ph("rollout", parent="time/group_generation_max", overlaps=True),
+    "time/group_generation_min": Ph("rollout", parent="time/group_generation_max", overlaps=True),
+    **{f"time/weight_sync_{what}": Ph("weight_sync", parent="time/weight_sync") for what in ("mean", "max", "min")},
+    "time/health_check": Ph("other"),
     "val/sequence_lengths": Col("len_mean"),
     "val/sequence_lengths_max": Col("len_max"),
     "val/sequence_lengths_min": Col("len_min"),
     "val/stop_rate": Col("truncated", -1.0, 1.0),
     "val/num_step_tokens": Col("tokens"),
-    "learner_tokens_per_second_step": Col("train_tok_s"),
+    "scores": Col("reward"),
+    "val/advantages_mean": Col("adv_mean"),
     "objective/kl1_avg": Col("kl"),
-    "loss/total_avg": Col("loss"),
+    "loss/total_avg": Col("loss", rank=-1),
 }
 
 #: Names that are not what their words say: padded widths, the step before, rates under a timer's prefix, running means,
@@ -351,7 +401,7 @@ NOT_WHAT_IT_SEEMS: Final = frozenset(
         "policy/response_length", "time/step_total", "timing/train/valid_tokens_per_sec_per_gpu",
         "train_tokens_per_second", "num_input_tokens_seen", "completions/mean_terminated_length",
         "completions/max_terminated_length", "completions/min_terminated_length", "wait_time_ratio",
-        "perf/wait_time_ratio", "mismatch_kl/all/mean",
+        "perf/wait_time_ratio", "mismatch_kl/all/mean", "learner_tokens_per_second_step", "learner_tokens_per_second_overall",
         *(f"{actor}/seq_len/{what}" for actor in ("ppo_actor", "grpo_actor") for what in ("avg", "max", "min")),
     }
 )  # fmt: skip

@@ -248,7 +248,8 @@ class TagRows:
         if step not in self._evaluations:
             if len(self._evaluations) >= _WAITING_STEPS:
                 del self._evaluations[next(iter(self._evaluations))]
-            self._evaluations[step] = (self.build.event("evaluation", at=moment(wall), step=step), {})
+            event = self.build.event("evaluation", line=self._step_line, at=moment(wall), step=step)
+            self._evaluations[step] = (event, {})
         event, shown = self._evaluations[step]
         for what, value in found:
             if what.role == "eval_s":
@@ -256,7 +257,8 @@ class TagRows:
             elif len(shown) < _MAX_SHOWN:
                 shown[what.name] = value
         best = sorted((_telling(name), at, name) for at, name in enumerate(shown) if _telling(name) < len(_TELLING))
-        event["text"] = ", ".join(f"{name} {shown[name]:.4g}" for _, _, name in best[:4])[:300]
+        names = [name for _, _, name in best[:4]] or list(shown)[:2]
+        event["text"] = ", ".join(f"{name} {shown[name]:.4g}" for name in names)[:300]
 
     def _clocks(self, step: int, got: Gathered, wall: float | None) -> None:
         """`train_runtime` is the whole run's where the end-of-run rates stand beside it, else the clock of each row."""

@@ -49,6 +49,8 @@ _TABLES: Final[tuple[tuple[str, tag_tables.Table], ...]] = (
     ("ROLL", tag_tables.ROLL),
     ("open-instruct", tag_tables.OPEN_INSTRUCT),
     ("prime-rl", tag_tables.PRIME_RL),
+    ("torchtune", tag_tables.TORCHTUNE),
+    ("torchforge", tag_tables.TORCHFORGE),
 )
 _EVALUATION: Final = re.compile(
     r"(?:eval|eval-rollout|evaluation|validation|val-core|val-aux|test)/|eval_|validation_|val/(?:test_|.*/?acc)|val_"
@@ -78,7 +80,9 @@ _TELLING: Final = {
         "slime": r"rollout/(?:response_len/|raw_reward)|perf/(?:rollout|train_wait|actor_train|update_weights)_time",
         "ROLL": r"tokens?/(?:response|prompt|total)_|time/step_(?:generate|rollout|train|model_update)|system/samples",
         "open-instruct": r"val/sequence_lengths|val/stop_rate|time/(?:trainer_waiting|group_generation)|learner_tokens",
-        "prime-rl": r"optim/|time/(?:wait_for|broadcast_weights|forward_backward)|entropy/all/|is_truncated/",
+        "torchforge": r"main_perf/|generator_perf/|rl_trainer_perf/|reward/evaluate_response/",
+        "torchtune": r"(?:train|datacollector|postprocessing)_worker_performance/",
+        "prime-rl": r"time/(?:wait_for|broadcast_weights|forward_backward|generate_completions)|entropy/all/|is_truncated/|seq_len/all/",
     }.items()
 }
 _LAST_RESORT: Final = 10
@@ -146,6 +150,8 @@ def _rest(name: str) -> Meaning:
         return Meaning("evaluation", name=name)
     if _OFF.match(name):
         return Meaning("off", name=name)
+    if name.startswith("timing/train/"):  # a timer of a NeMo-RL fork: its words say less than they seem to
+        return Meaning("phase", "other", name, framework="NeMo-RL")
     found = fields.resolve(name)
     head, _, tail = name.partition("/")
     if found.kind == "extra" and tail and head in _GROUPS:

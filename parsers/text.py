@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Final
+from typing import Final, NamedTuple
 
 from timeledger import units
 
@@ -18,9 +18,8 @@ _ACTOR: Final = re.compile(r"\((?P<actor>[\w.\-/ =<>]*?) ?pid=(?P<pid>\d+)(?:, i
 _RANK: Final = re.compile(r"\[(?:default|rank)?(?P<rank>\d+)\]:\s?", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """One piece of text between line ends. `no` is the 1-based line (counted by LF), `bar` True when a CR ended or began it."""
+class Piece(NamedTuple):
+    """One piece of text between line ends; `no` is the 1-based line (counted by LF)."""
 
     no: int
     text: str
@@ -41,19 +40,16 @@ class Pieces:
         """The block's non-empty pieces, in order. CR, LF and CRLF all end a piece; LF alone counts lines."""
         if b"\x1b" in block:
             block = _ANSI.sub(b"", block)
-        for raw in block.split(b"\n"):
-            no = self.line
-            self.line += 1
-            if not raw or raw == b"\r":
-                continue
-            text = raw.decode("utf-8", errors="replace")
+        lines = block.decode("utf-8", errors="replace").split("\n")
+        first = self.line
+        self.line += len(lines) - 1  # the text after the block's last LF is the beginning of the line still to come
+        for no, text in enumerate(lines, first):
             if "\r" in text:
                 for part in text.split("\r"):
-                    if part.strip():
+                    if part and not part.isspace():
                         yield Piece(no, part)
-            elif text.strip():
+            elif text and not text.isspace():
                 yield Piece(no, text)
-        self.line -= 1  # the text after the block's last LF is the beginning of the line still to come
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +173,7 @@ _COUNT: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(NamedTuple):
     """One state of a progress bar. `rate_s` is the bar's own smoothed seconds an item; `post` the text after the rate."""
 
     desc: str
@@ -198,26 +193,37 @@ def bars(text: str) -> Iterator[Bar]:
     if "[" not in text or "]" not in text:
         return
     at = 0
-    while match := (_BAR.search(text, at) or _COUNT.search(text, at)):
-        groups = match.groupdict()
-        rate, unit = units.number(groups.get("rate") or ""), (groups.get("unit") or "").strip()
-        per_item = None
-        if rate:
-            per_item = 1 / rate if unit.endswith("/s") else rate
-        remaining = groups.get("rem")
+    drawn, counted = "%|" in text, "it [" in text
+    while match := (drawn and _BAR.search(text, at)) or (counted and _COUNT.search(text, at)):
+        _, n, total, elapsed, remaining, pace, unit, post = match.groups() if match.re is _BAR else _of_count(match)
+        rate, unit = _rate(pace) if pace else None, unit.strip() if unit else ""
+        start, end = match.span()
         yield Bar(
-            desc=text[at : match.start()].strip().rstrip(":"),
-            n=int(match["n"]),
-            total=int(groups["total"]) if groups.get("total") else None,
-            elapsed_s=_clock(match["el"]),
-            remaining_s=None if remaining is None or remaining == "?" else _clock(remaining),
-            rate_s=per_item,
-            unit=unit,
-            post=(groups.get("post") or "").lstrip(", "),
-            start=match.start(),
-            end=match.end(),
+            text[at:start].strip().rstrip(":"),
+            int(n),
+            int(total) if total else None,
+            _clock(elapsed),
+            None if remaining is None or remaining == "?" else _clock(remaining),
+            (1 / rate if unit.endswith("/s") else rate) if rate else None,
+            unit,
+            post.lstrip(", ") if post else "",
+            start,
+            end,
         )
-        at = match.end()
+        at = end
+
+
+def _of_count(match: re.Match[str]) -> tuple[str | None, ...]:
+    """The groups of `_BAR` for a bar without a total."""
+    n, elapsed, rate, unit, post = match.groups()
+    return None, n, None, elapsed, None, rate, unit, post
+
+
+def _rate(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:  # `?`
+        return units.number(text)
 
 
 def _clock(text: str) -> float:

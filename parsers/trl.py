@@ -26,7 +26,7 @@ _BANNERS: Final = re.compile(
 
 def recognises(head: Head) -> Confidence:
     """A trainer's metric dict is certain; a banner with a bare bar is likely; one of the two is a last resort."""
-    bar, banner, joiner = "", "", Joiner()
+    bar, banner, joiner = _LoneBar(), "", Joiner()
     for line in head.lines:
         if line.lstrip().startswith('{"'):
             continue  # a JSON line: other formats read those
@@ -36,13 +36,45 @@ def recognises(head: Head) -> Confidence:
             found = trl_dict.read(text, begin)[0] if begin is not None else None
             if found is not None and _is_trainers(found):
                 return Confidence(Sure.CERTAIN, text[found.start : found.start + 100])
-        if not bar and "%|" in line:
-            bar = next((line[:100] for state in bars(line) if TrainingBar().see(state) is not Turn.OTHER), "")
+        bar.take(line)
         if not banner and _BANNERS.search(line):
             banner = line[:100]
-    if bar and banner:
+    if bar.first and banner:
         return Confidence(Sure.LIKELY, banner.strip())
-    return Confidence(Sure.MAYBE, (bar or banner).strip()) if bar or banner else NO
+    if banner or bar.alone:
+        return Confidence(Sure.MAYBE, (banner or bar.first).strip())
+    return NO
+
+
+class _LoneBar:
+    """A bar without a description, and without any other sign of a trainer, may be any program's.
+
+    It is taken for a training under way, or for the error stream of one, only while nothing speaks against it: no
+    second such bar, and no results printed behind a full one.
+    """
+
+    def __init__(self) -> None:
+        self.first = ""
+        self._bar = TrainingBar()
+        self._bars = 0
+        self._behind = False
+
+    def take(self, line: str) -> None:
+        """Look at one line."""
+        full = self.first and self._bar.step == self._bar.total
+        if "%|" not in line:
+            self._behind = self._behind or bool(full and not line.startswith("wandb:") and len(line.strip()) > 3)
+            return
+        for state in bars(line):
+            turn = self._bar.see(state)
+            if turn is not Turn.OTHER:
+                self.first = self.first or line[:100]
+            self._bars += turn in {Turn.SESSION, Turn.REPLACE}
+
+    @property
+    def alone(self) -> bool:
+        """True when the bar may be a training's."""
+        return bool(self.first) and self._bars <= 2 and not self._behind
 
 
 def _is_trainers(found: Metrics) -> bool:

@@ -205,6 +205,9 @@ class TrlReader(LineReader):
         """What is known at the end of what is there: settings, and how it ended."""
         self._facts.finish(build)
         build.ended = self._ended()
+        if build.last_step is None and build.settings.keys() <= {"total_steps"}:
+            build.framework = None
+            build.note("guessed", "only a progress bar and no metrics: whose it is, and whether of a training, is not known")
         if build.ended in {"crashed", "interrupted"}:
             step = self._session.order.last or None
             build.event("crash", line=self._ending.line, step=step, text=self._ending.text)

@@ -103,7 +103,9 @@ _WORDS: Final = (
 _SPLIT: Final = re.compile(r"[^a-z]+")
 
 _VALIDATION: Final = ("val/", "val-core/", "val-aux/", "validation/")
-_NEAR: Final = 1e-3
+#: Rounding of a mean in single precision, and of a measured rate, as a share of a quotient by it.
+_SINGLE: Final = 1e-6
+_RATE: Final = 1e-4
 
 
 def is_validation(metrics: Mapping[str, float]) -> bool:
@@ -249,19 +251,29 @@ def _exact(build: RunBuilder, metrics: Mapping[str, float], values: dict[str, fl
     """What follows exactly from the numbers of one step: sequences, and the GPUs behind the rate per GPU."""
     tokens, length = values.get("tokens"), (values.get("len_mean") or 0) + (values.get("prompt_len") or 0)
     if tokens and values.get("prompt_len") is not None and length > 0:
-        count = _whole(tokens / length)
+        count = _whole(tokens / length, _rounding(values, length))
         if count is not None:
             values["sequences"] = float(count)
             build.setting("sequences_per_step", count, "verl: total tokens / mean sequence length", "inferred")
     rate, seconds = metrics.get("perf/throughput"), values.get("step_s")
     if tokens and rate and seconds:
-        build.setting("gpus", _whole(tokens / (rate * seconds)), "verl: tokens / (throughput x step time)", "inferred")
+        gpus = _whole(tokens / (rate * seconds), _RATE + 0.0005 / seconds)
+        build.setting("gpus", gpus, "verl: tokens / (throughput x step time)", "inferred")
 
 
-def _whole(value: float) -> int | None:
-    """The whole number this is but for rounding in the log, or None."""
+def _rounding(values: Mapping[str, float], length: float) -> float:
+    """How far off a quotient by the mean length may be, as a share of it: single precision, or three decimals.
+
+    Means over other answers than the counted tokens (tool turns, dropped prompts) give no whole number but by chance.
+    """
+    three = all(values.get(name, 0.0) == round(values.get(name, 0.0), 3) for name in ("len_mean", "prompt_len"))
+    return _SINGLE + (0.001 / length if three else 0.0)
+
+
+def _whole(value: float, share: float) -> int | None:
+    """The whole number this is but for rounding in the log (a share of it), or None."""
     near = round(value)
-    return near if near >= 1 and abs(value - near) <= min(0.1, _NEAR * max(1.0, 0.05 * near)) else None
+    return near if near >= 1 and abs(value - near) <= min(0.1, share * near) else None
 
 
 def _scores(metrics: Mapping[str, float]) -> str:

@@ -197,4 +197,5 @@ VLLM: Final = Format(
     lacks="training steps: put it beside the trainer's log",
     more="LLM(disable_log_stats=False) offline, VLLM_LOG_STATS_INTERVAL=5 for more lines",
     role="engine",
+    most=Sure.LIKELY,
 )

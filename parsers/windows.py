@@ -21,7 +21,7 @@ _CONTROLS: Final = bytes(set(range(32)) - set(_TEXT_CONTROLS) | {127})
 
 def make_head(origin: Origin, data: bytes, whole: bool) -> Head:
     """The head that formats are asked about; `lines` is empty for binary data."""
-    data = data[:HEAD_BYTES]
+    data = data[: 2 * HEAD_BYTES]
     text = data.replace(b"\0", b"") if b"\0" in data else data
     binary = len(text) < len(data) and text[:1024].translate(None, _CONTROLS) != text[:1024]
     lines = () if binary else tuple(piece.text for piece in Pieces().split(text))
@@ -74,9 +74,8 @@ class Windows:
     def judge_full(self, origin: Origin) -> None:
         """Judge the windows that became full, in order: what one block brought and what many brought is the same."""
         while not self.decided and len(self._kept) >= (self._next + 1) * HEAD_BYTES - self.begins:
-            at = self._next * HEAD_BYTES - self.begins
             if self._next < _KEEP // HEAD_BYTES or self._next % _STRIDE == 0:
-                self._full = self._better(origin, bytes(self._kept[at : at + HEAD_BYTES]))
+                self._full = self._better(origin, self._window((self._next + 1) * HEAD_BYTES - self.begins))
             self._next += 1
             if self._full.format is None and self._next > _KEEP // HEAD_BYTES:
                 self.lost_lines += self._kept.count(b"\n", 0, HEAD_BYTES)
@@ -88,7 +87,16 @@ class Windows:
         """Judge the last, not yet full window too, for the answer so far."""
         if self._judged != len(self._kept):
             self._judged = len(self._kept)
-            self.best = self._better(origin, bytes(self._kept[self._next * HEAD_BYTES - self.begins :]))
+            self.best = self._better(origin, self._window(len(self._kept)))
+
+    def _window(self, end: int) -> bytes:
+        """The next window up to `end`, begun at a line's start: half a bar or half a line may look like another's."""
+        at = self._next * HEAD_BYTES - self.begins
+        if self._next:
+            before = max(self._kept.rfind(sign, max(0, at - HEAD_BYTES), at) for sign in (b"\n", b"\r"))
+            after = min((place for sign in (b"\n", b"\r") if (place := self._kept.find(sign, at, end)) >= 0), default=end)
+            at = before + 1 if before >= 0 else after
+        return bytes(self._kept[at:end])
 
     def _better(self, origin: Origin, window: bytes) -> Answer:
         """The weightier of the answer so far and this window's; of two equal ones the earlier."""

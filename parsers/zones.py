@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from statistics import median
 from typing import Final
 
@@ -17,6 +17,7 @@ from timeledger.run import Run
 _QUARTER_S: Final = 900.0
 #: Zones reach from UTC-12 to UTC+14; two logs may differ by up to 26 hours.
 _MOST: Final = 26 * 4
+_MOST_YEARS: Final = 6
 #: A trainer logs a step after it ended: the engine worked before the first stamp, by about a step.
 _LEAD_S: Final = 600.0
 
@@ -57,8 +58,8 @@ def _inside(times: list[float], spans: list[tuple[float, float]], shift: float) 
 def shift_of(trainer: Run, engine: Run) -> Shift | None:
     """How an engine's stamps must move to fit the trainer's; None when one of the two has no stamps.
 
-    Only when a zone is unknown may they move, by whole quarter hours: the move with the most samples inside, of equal
-    ones the smallest whole-hour one. When unmoved stamps fit as well, they stay.
+    Only when a zone is unknown may they move, by whole quarter hours (and by whole years when the log has no year): the
+    move with the most samples inside, of equal ones the smallest whole-hour one. Stamps that fit as they are stay.
     """
     spans, times = windows(trainer), busy_times(engine)
     if not spans or not times:
@@ -66,12 +67,22 @@ def shift_of(trainer: Run, engine: Run) -> Shift | None:
     here = _inside(times, spans, 0.0)
     if here >= 0.5 or (trainer.info.zone_known and engine.info.zone_known):
         return Shift(0.0, here)
-    moves = sorted(
-        (move * _QUARTER_S for move in range(-_MOST, _MOST + 1)), key=lambda by: (by % 3600 != 0, abs(by), by)
-    )
-    best = max(moves, key=lambda by: round(_inside(times, spans, by), 2))  # max keeps the first of equals
-    share = _inside(times, spans, best)
-    return Shift(best, share) if share > here + 0.25 else Shift(0.0, here)
+    hours = [move * _QUARTER_S for move in range(-_MOST, _MOST + 1)]
+    moves = [(year, by) for year in _years(engine, times[0]) for by in hours]
+    moves.sort(key=lambda move: (abs(move[0]), move[1] % 3600 != 0, abs(move[1]), move))
+    year, by = max(moves, key=lambda move: round(_inside(times, spans, sum(move)), 2))  # the first of equals
+    share = _inside(times, spans, year + by)
+    return Shift(year + by, share) if share > here + 0.25 else Shift(0.0, here)
+
+
+def _years(engine: Run, first: float) -> list[float]:
+    """Moves by whole years, in seconds: only of stamps whose year was guessed."""
+    if not any("no year" in note.text for note in engine.notes):
+        return [0.0]
+    at = datetime.fromtimestamp(first, UTC)
+    if (at.month, at.day) == (2, 29):
+        return [0.0]
+    return [(at.replace(year=at.year + move) - at).total_seconds() for move in range(-_MOST_YEARS, _MOST_YEARS + 1)]
 
 
 def busy_overlap(trainer: Run, engine: Run) -> float | None:

@@ -10,7 +10,7 @@ from timeledger.clock import clock as read_clock
 from timeledger.growth import fit_growth
 from timeledger.headline import say
 from timeledger.projection import project, total_steps
-from timeledger.results import Analysis, Facts, Projection
+from timeledger.results import Analysis, Clock, Facts, Periodic, Projection
 from timeledger.run import Run
 from timeledger.shorten import shortening
 from timeledger.state import find_state
@@ -38,14 +38,28 @@ def what_if(
 ) -> Projection:  # fmt: skip
     """The projection of the rest of this run under another limit, evaluation interval or number of steps.
 
-    What has passed stays as it was. A lower limit shortens the steps by what the fit says of shorter answers; a higher
+    What has passed stays as it was; `eval_every` counts from now on. A lower limit shortens the steps by what the fit says of shorter answers; a higher
     one changes the worst case only, since nobody knows how much longer answers would get.
     """
-    asked = {"max_tokens": max_tokens, "eval_every": eval_every, "eval_s": eval_s, "total_steps": total_steps}
-    facts = replace(analysis.facts, **{name: value for name, value in asked.items() if value is not None})
-    run, timing = analysis.run, analysis.timing
-    clock = read_clock(run, facts)
+    facts = replace(
+        analysis.facts,
+        max_tokens=max_tokens if max_tokens is not None else analysis.facts.max_tokens,
+        total_steps=total_steps if total_steps is not None else analysis.facts.total_steps,
+        eval_s=eval_s if eval_s is not None else analysis.facts.eval_s,
+    )
+    run, timing, clock = analysis.run, analysis.timing, analysis.clock
+    if eval_every is not None:
+        clock = _evaluating(clock, eval_every, facts.eval_s)
     growth = fit_growth(run, clock, facts, facts.total_steps or analysis.projection.total_steps)
     factor, words = shortening(run, clock, timing, max_tokens)
     said = project(run, clock, timing, growth, facts, factor)
     return replace(said, because=(*said.because, words)) if words and said.remaining_s else said
+
+
+def _evaluating(clock: Clock, every: int, seconds: float | None) -> Clock:
+    """The clock with its evaluation (or what looks like one) at another interval from now on."""
+    own = next((each for kind in ("evaluation", "unknown") for each in clock.periodic if each.kind == kind), None)
+    if own is None:
+        own = Periodic("evaluation", every, seconds, 0, "given")
+    changed = replace(own, every=every, seconds=seconds if seconds is not None else own.seconds)
+    return replace(clock, periodic=(changed, *(each for each in clock.periodic if each.kind != own.kind)))

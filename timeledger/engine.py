@@ -7,7 +7,7 @@ runs count as idle and never dilute the throughput.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -101,7 +101,7 @@ def read_engine(run: Run, clock: Clock | None = None) -> EngineReading:
     return _with(found, by_step=by_step, sentence=_sentence(found))
 
 
-def _with(found: EngineReading, **changed: object) -> EngineReading:
+def _with(found: EngineReading, **changed: Any) -> EngineReading:
     values = {name: getattr(found, name) for name in EngineReading.__dataclass_fields__}
     return EngineReading(**(values | changed))
 
@@ -168,7 +168,7 @@ def _gaps(part: pl.DataFrame, window: Floats, usual: float | None) -> Floats:
     return np.where(apart > 1.5 * window, np.maximum(apart - window, 0.0), 0.0)
 
 
-def _of_lines(lines: pl.DataFrame, slept: float) -> dict[str, object]:
+def _of_lines(lines: pl.DataFrame, slept: float) -> dict[str, Any]:
     """Everything the periodic samples tell."""
     timed = bool(lines["timed"].all())
     sums = dict(lines.group_by("state").agg(pl.col("window_s").sum()).iter_rows())
@@ -201,7 +201,7 @@ def _of_lines(lines: pl.DataFrame, slept: float) -> dict[str, object]:
     }
 
 
-def _of_bars(engine: pl.DataFrame) -> dict[str, object]:
+def _of_bars(engine: pl.DataFrame) -> dict[str, Any]:
     """What generation bars, benchmarks and scrapes tell where no periodic samples were printed."""
     rates = engine["gen_tok_s"].drop_nulls()
     return {

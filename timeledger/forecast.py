@@ -67,11 +67,12 @@ class Forecast:
         z = np.array([NormalDist().inv_cdf(share) for share in wanted])
         part = steps / max(self.steps_left, 1)
         level = self.level.quantiles(wanted, max(steps, 1.0)) * ordinary
-        length = np.where(z > 0, self.pull.above, self.pull.below) * ordinary * np.abs(z) / _USUAL_Z * part
+        reach = np.minimum(self.pull.above * np.abs(z) / _USUAL_Z, self.pull.most)
+        length = np.where(z > 0, reach, self.pull.below * np.abs(z) / _USUAL_Z) * ordinary * part
         unsure = math.sqrt(math.fsum(each.sd_s**2 for each in self.extras)) / max(self.remaining_s, 1e-12) * z
         doubt = np.array([math.fsum(each.reach_s(share) for each in self.extras) for share in wanted])
         doubt = np.log(np.maximum(1 + doubt / max(self.remaining_s, 1e-12), 0.02))
-        width: Array = level + np.sign(z) * np.hypot(length, unsure) + doubt
+        width: Array = np.sign(z) * np.sqrt(level**2 + length**2 + unsure**2) + doubt
         return width
 
     def remaining(self, level: float) -> Span:

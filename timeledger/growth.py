@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from timeledger.results import Clock, Facts, Growth
-from timeledger.rows import Array, Rows, make_rows
+from timeledger.rows import QUANTITIES, Array, Rows, floats, make_rows
 from timeledger.run import Run
 from timeledger.units import show_number, show_share
 
@@ -38,13 +38,15 @@ def damped(step: Array, length: Array, ahead: Array, limit: float | None) -> Arr
     width = max(float(at[-1] - at[0]), 1.0)
     slope = float(np.polyfit(at, half, 1)[0]) if len(at) > 2 else 0.0
     rate = np.log(2) / width
-    return late_value(length) + slope / rate * (1 - np.exp(-rate * (ahead - step[-1])))
+    path: Array = late_value(length) + slope / rate * (1 - np.exp(-rate * (ahead - step[-1])))
+    return path
 
 
 def logarithmic(step: Array, length: Array, ahead: Array, limit: float | None) -> Array:
-    """a + b log(step), moved to pass through the late value."""
+    """An intercept and a slope in log(step), moved to pass through the late value."""
     slope = float(np.polyfit(np.log(step), length, 1)[0])
-    return late_value(length) + slope * (np.log(ahead) - np.log(step[-1]))
+    path: Array = late_value(length) + slope * (np.log(ahead) - np.log(step[-1]))
+    return path
 
 
 def saturating(step: Array, length: Array, ahead: Array, limit: float | None) -> Array:
@@ -54,7 +56,8 @@ def saturating(step: Array, length: Array, ahead: Array, limit: float | None) ->
     gap = np.maximum(limit - length, 0.01 * limit)
     rate = max(0.0, -float(np.polyfit(step, np.log(gap), 1)[0]))
     start = max(limit - late_value(length), 0.0)
-    return limit - start * np.exp(-rate * (ahead - step[-1]))
+    path: Array = limit - start * np.exp(-rate * (ahead - step[-1]))
+    return path
 
 
 CURVES: Final[dict[str, Curve]] = {
@@ -99,7 +102,9 @@ def fit_growth(run: Run, clock: Clock, facts: Facts | None = None, total_steps: 
     truncated = float(np.mean(cut[-max(5, len(cut) // 5) :])) if len(cut) else None
     if len(length) == 0:
         why = "This log has no response lengths; log the mean length of the answers to see whether they grow."
-        return Growth(None, None, None, limit, limit_from, truncated, "constant", pl.DataFrame(schema=FORECAST), why, why)
+        return Growth(
+            None, None, None, limit, limit_from, truncated, "constant", pl.DataFrame(schema=FORECAST), why, why
+        )
     first, last = float(np.mean(length[: max(1, min(10, len(length) // 4))])), late_value(length)
     name, weight = choose(step, length, limit)
     ratio = last / first if first > 0 else None
@@ -113,16 +118,11 @@ def fit_growth(run: Run, clock: Clock, facts: Facts | None = None, total_steps: 
 def _untimed(run: Run) -> Rows:
     """Rows of a log without any time: lengths only."""
     frame = run.steps.unique(("segment", "step"), keep="last", maintain_order=True)
-    nothing = np.full(frame.height, np.nan)
-
-    def column(name: str) -> Array:
-        return frame[name].cast(pl.Float64).fill_null(float("nan")).to_numpy().astype(np.float64)
-
+    nothing, no = np.full(frame.height, np.nan), np.zeros(frame.height, dtype=np.bool_)
+    known = (floats(frame, name) for name in QUANTITIES)
     return Rows(
-        column("segment"), column("step"), np.ones(frame.height), nothing, nothing,
-        np.zeros(frame.height, dtype=np.bool_), np.zeros(frame.height, dtype=np.bool_),
-        *(column(name) for name in ("len_mean", "len_max", "truncated", "tokens", "sequences")),
-    )  # fmt: skip
+        floats(frame, "segment"), floats(frame, "step"), np.ones(frame.height), nothing, nothing, no, no, *known
+    )
 
 
 def choose(step: Array, length: Array, limit: float | None) -> tuple[str, float]:
@@ -172,7 +172,12 @@ def _forecast(
     reach = (ahead - step[-1]) / max(step[-1] - step[0], 1.0)
     half = 1.28 * np.sqrt(noise**2 / 4 + (0.06 * late_value(length)) ** 2 * reach + (0.8 * drift) ** 2 * reach)
     return pl.DataFrame(
-        {"step": ahead.astype(np.int64), "mid": mid, "low": bounded(mid - half, limit), "high": bounded(mid + half, limit)},
+        {
+            "step": ahead.astype(np.int64),
+            "mid": mid,
+            "low": bounded(mid - half, limit),
+            "high": bounded(mid + half, limit),
+        },
         schema=FORECAST,
     )
 

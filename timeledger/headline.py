@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import tzinfo
 
 from timeledger.forecast import steps_done
 from timeledger.results import Breakdown, Clock, Facts, Growth, Projection, State
@@ -11,21 +12,28 @@ from timeledger.units import show_number, show_seconds, show_share, show_time
 
 
 def say(
-    run: Run, clock: Clock, breakdown: Breakdown, growth: Growth, projection: Projection, state: State, facts: Facts
-) -> str:
-    """The headline: the answer first, then what drives it."""
+    run: Run, clock: Clock, breakdown: Breakdown, growth: Growth, projection: Projection, state: State, facts: Facts,
+    zone: tzinfo | None = None,
+) -> str:  # fmt: skip
+    """The headline: the answer first, then what drives it; moments in `zone` (default: the machine's)."""
     if not run.has_steps:
-        return "This is an engine's log: throughput, but no training steps." if run.engine.height else "This log has no training steps."
+        return (
+            "This is an engine's log: throughput, but no training steps."
+            if run.engine.height
+            else "This log has no training steps."
+        )
     if clock.elapsed_s is None:
         return clock.why or "This file has no time, so neither the time spent nor the end can be told."
     total = projection.total_steps
     done = f"{steps_done(run, clock):,}" + (f" of {total:,}" if total else "") + " steps"
-    lead = _lead(done, clock, projection, state, facts)
+    lead = _lead(done, clock, projection, state, facts, zone)
     why = _why(breakdown, growth)
     return f"{lead}; {why}." if why else f"{lead}."
 
 
-def _lead(done: str, clock: Clock, projection: Projection, state: State, facts: Facts) -> str:
+def _lead(
+    done: str, clock: Clock, projection: Projection, state: State, facts: Facts, zone: tzinfo | None
+) -> str:
     spent, rest = show_seconds(clock.elapsed_s), projection.remaining_s
     if state == "finished":
         return f"Finished: {done} in {spent}"
@@ -40,7 +48,7 @@ def _lead(done: str, clock: Clock, projection: Projection, state: State, facts: 
     if state == "stalled":
         return f"Stalled after {done}: no new step for too long; {show_seconds(rest.mid)} of work would be left ({between})"
     if projection.finish_at is not None and state == "running":
-        low, mid, high = (show_time(each, facts.now) for each in projection.finish_at)
+        low, mid, high = (show_time(each, facts.now, zone) for each in projection.finish_at)
         return f"Finishes {mid}, between {low} and {high}: {done} done"
     return f"{done} done, {show_seconds(rest.mid)} to go ({between})"
 

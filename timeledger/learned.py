@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any, Final
 
-
 #: Progress up to which a run counts as early, and from which as late; between them both count.
 EARLY: Final = 0.12
 LATE: Final = 0.25

@@ -133,7 +133,7 @@ def _noise(z: Array, span: float) -> float:
 
     A row of many steps averages their noise, if not as fast as independent steps would.
     """
-    usual = max(USUAL_NOISE / max(span, 1.0) ** 0.4, 0.005)
+    usual: float = max(USUAL_NOISE / max(span, 1.0) ** 0.4, 0.005)
     move = np.diff(z)
     if len(move) == 0:
         return usual

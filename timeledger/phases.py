@@ -46,7 +46,7 @@ def top_level(run: Run) -> TopPhases:
     if phases.is_empty():
         empty = phases.select("segment", "step", "phase", "name", "seconds", pl.col("outside").fill_null(False))
         return TopPhases(empty, empty)
-    top = _without_children(phases)
+    top = _named_waits(phases, _without_children(phases))
     wanted = ["segment", "step", "phase", "name", "seconds", "outside"]
     beside = pl.col("overlaps").fill_null(False)
     added = _decide_outside(run, top.filter(~beside).select(wanted))
@@ -68,6 +68,21 @@ def _without_children(phases: pl.DataFrame) -> pl.DataFrame:
         top = top.join(covered, on=[*_ROW, "name"], how="anti")
         climbing = climbing.with_columns(pl.col("parent").replace_strict(above, default=None, return_dtype=pl.String))
     return top
+
+
+def _named_waits(phases: pl.DataFrame, top: pl.DataFrame) -> pl.DataFrame:
+    """A wait that says what it waited for (slime's `train_wait`): its children count, and the wait is what remains."""
+    plain = ~pl.col("overlaps").fill_null(False)
+    waits = top.filter((pl.col("phase") == "wait") & plain).select(*_ROW, pl.col("name").alias("parent"), pl.col("seconds").alias("whole"))  # fmt: skip
+    children = phases.filter(plain).join(waits, on=[*_ROW, "parent"])
+    sums = children.group_by(*_ROW, "parent").agg(pl.col("seconds").sum().alias("named"), pl.col("whole").first())
+    sums = sums.filter(pl.col("named") <= 1.01 * pl.col("whole"))
+    if sums.is_empty():
+        return top
+    names = sums.select(*_ROW, pl.col("parent").alias("name"), "named")
+    left = (pl.col("seconds") - pl.col("named").fill_null(0.0)).clip(0.0).alias("seconds")
+    rest = top.join(names, on=[*_ROW, "name"], how="left").with_columns(left).drop("named")
+    return pl.concat([rest, children.join(sums.select(*_ROW, "parent"), on=[*_ROW, "parent"], how="semi").drop("whole")])
 
 
 def _decide_outside(run: Run, top: pl.DataFrame) -> pl.DataFrame:

@@ -44,7 +44,7 @@ LABELS: Final = {
     "sync_s": "weight sync",
     "sleep_wake_s": "sleep/wake",
     "reward_s": "reward",
-    "startup_s": "start-up",
+    "startup_s": "slow first steps",
     "eval_questions": "evaluation questions",
     "eval_length": "answer length in evaluations",
     "accuracy": "accuracy",
@@ -73,7 +73,7 @@ class PlanInputs(BaseModel):
 
     `mean_length` is the mean measured late in a run, never the limit. The defaults are the lesson's. `fixed_s` is the
     lesson's sum; `sync_s` and `sleep_wake_s`, where known, are parts of it. An evaluation that is known without an
-    interval comes once, at the end. `startup_s` is paid once: loading, compiling, slow first steps.
+    interval comes once, at the end. `startup_s` is paid once: what the first steps take above ordinary ones (compiling).
     `ranges`: field -> (low, high). `spread`: low and high factor of the total, where a run measured it.
     """
 

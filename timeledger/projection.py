@@ -17,7 +17,7 @@ from timeledger.run import Run
 from timeledger.units import shift, show_seconds
 
 FAN: Final = pl.Schema(
-    {"step": pl.Int64} | {name: pl.Float64 for name in ("elapsed_s", "low", "high", "low95", "high95", "worst")}
+    {"step": pl.Int64} | dict.fromkeys(("elapsed_s", "low", "high", "low95", "high95", "worst"), pl.Float64)
 )
 MAX_FAN: Final = 200
 
@@ -119,7 +119,9 @@ def fan(made: Forecast, level: float, worst: float | None) -> pl.DataFrame:
     for side, name in enumerate(("low", "high", "low95", "high95")):
         bent = np.interp(points, knots, widths[:, side])
         columns[name] = made.elapsed_s + mid * np.exp(np.maximum(bent, 0) if side % 2 else np.minimum(bent, 0))
-    columns["worst"] = np.full(len(points), np.nan) if worst is None else made.elapsed_s + (worst - made.elapsed_s) * share
+    columns["worst"] = (
+        np.full(len(points), np.nan) if worst is None else made.elapsed_s + (worst - made.elapsed_s) * share
+    )
     return pl.DataFrame(columns, schema=FAN).with_columns(pl.col("worst").fill_nan(None))
 
 

@@ -16,14 +16,14 @@ MIN_ROWS: Final = 12
 #: Following the length must cut the error on this run's own later stretches at least this much.
 MUST_PAY: Final = 0.8
 #: A trend of the length counts as one when it is this many standard errors from zero.
-CLEAR_TREND: Final = 3.0
+CLEAR_TREND: Final = 1.5
 
 
 @dataclass(frozen=True, slots=True)
 class Pull:
     """Logs of the factor on the mean ordinary step to come: in the middle, and what it may reach above and below.
 
-    `what_if` is the part of `mid` that a person asked for. `rising` and `falling` say that the length has a clear trend, whether or not it is followed.
+    `most` is the factor when every answer reaches the limit from now on. `what_if` is the part of `mid` that a person asked for. `rising` and `falling` say that the length has a clear trend, whether or not it is followed.
     """
 
     mid: float = 0.0
@@ -31,6 +31,7 @@ class Pull:
     below: float = 0.0
     rising: bool = False
     falling: bool = False
+    most: float = float("inf")
     what_if: float = 1.0
 
 
@@ -46,17 +47,37 @@ def find_pull(rows: Rows, timing: Timing, growth: Growth, total: float) -> Pull:
     line = Line(timing.fixed_s.mid, timing.s_per_token.mid, 0.0, 0.0)
     limit = growth.limit if timing.driver in {"mean", "max"} else None
     ahead = np.unique(np.linspace(step[-1] + 1, max(total, step[-1] + 1), 60).round())
-    slope, clear = trend(step, x)
-    going_on = _factor(line, x, lengths.late_value(x) + slope * (ahead - step[-1]), limit)
+    pace, clear = clearest(step, (x, rows.len_mean[known]))
+    going_on = _factor(line, x, _continued(x, pace, ahead - step[-1], limit), limit)
+    most = float("inf") if limit is None else max(_factor(line, x, np.full(1, limit), limit), 0.0)
     mid = 0.0
     name, weight = lengths.choose(step, x, limit)
     if name != "constant" and pays(step, x, wall, limit):
         mid = _factor(line, x, lengths.forecast_at(name, weight, step, x, ahead, limit), limit)
     if not clear:
-        return Pull(mid, abs(mid) / 2, abs(mid) / 2)
-    above = max(going_on - mid, 0.0) if slope > 0 else max(-mid, 0.0)
-    below = max(mid, 0.0) if slope > 0 else max(mid - going_on, 0.0) / 2
-    return Pull(mid, above, below, rising=slope > 0, falling=slope < 0)
+        return Pull(mid, abs(mid) / 2, abs(mid) / 2, most=most)
+    above = max(going_on - mid, 0.0) if pace > 0 else max(-mid, 0.0)
+    below = max(mid, 0.0) if pace > 0 else max(mid - going_on, 0.0) / 2
+    return Pull(mid, above, below, rising=pace > 0, falling=pace < 0, most=max(most - mid, 0.0))
+
+
+def _continued(x: Array, pace: float, steps: Array, limit: float | None) -> Array:
+    """The driver if it goes on at its pace (share a step): by the same share where a limit bounds it, else by the same tokens."""
+    now = lengths.late_value(x)
+    path: Array = now * (np.exp(np.minimum(pace * steps, 50.0)) if limit is not None else 1 + pace * steps)
+    return path
+
+
+def clearest(step: Array, series: tuple[Array, ...]) -> tuple[float, bool]:
+    """The pace (share of the length a step) of the series with the clearest trend, and whether that is no noise."""
+    found = []
+    for values in series:
+        known = np.isfinite(values) & (values > 0)
+        if known.sum() >= MIN_ROWS:
+            found.append((*trend(step[known], values[known]), lengths.late_value(values[known])))
+    clear = [each for each in found if each[1]]
+    best = max(clear or found, key=lambda each: abs(each[0]) / each[2], default=(0.0, False, 1.0))
+    return best[0] / best[2], best[1]
 
 
 def trend(step: Array, length: Array) -> tuple[float, bool]:

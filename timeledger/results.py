@@ -23,7 +23,7 @@ Driver = Literal["none", "mean", "max", "tokens"]
 class Facts:
     """What a person tells the model, or the front end knows: everything optional, never guessed from elsewhere.
 
-    `eval_every`/`save_every` in steps, `eval_s`/`save_s` seconds of one. `now` is the moment of asking (UTC); it
+    `eval_every`/`save_every` in steps, `eval_s`/`save_s` seconds of one; `gpu_gib` memory of one GPU. `now` is the moment of asking (UTC); it
     decides between running and stalled and turns remaining seconds into a finish time. `level` is that of intervals.
     """
 
@@ -36,6 +36,7 @@ class Facts:
     eval_at_end: bool | None = None
     gen_tok_s: float | None = None
     gpus: int | None = None
+    gpu_gib: float | None = None
     price_per_gpu_hour: float | None = None
     currency: str = ""
     level: float = 0.8

@@ -53,7 +53,7 @@ class Rows:
         return self.pick(plain | mixed if plain.sum() < max(5, mixed.sum()) else plain)
 
 
-def _floats(frame: pl.DataFrame, name: str) -> Array:
+def floats(frame: pl.DataFrame, name: str) -> Array:
     """A column as floats, NaN for null, for anything that is not finite, and for what no run can reach."""
     values = frame[name].cast(pl.Float64).to_numpy().astype(np.float64, copy=True)
     values[~(np.abs(values) < BEYOND)] = np.nan
@@ -67,22 +67,22 @@ def make_rows(run: Run, clock: Clock) -> Rows:
     """
     measured = run.steps.select("segment", "step", *QUANTITIES).unique(("segment", "step"), keep="last")
     frame = clock.steps.join(measured, on=["segment", "step"], how="left", maintain_order="left")
-    span = np.maximum(np.nan_to_num(_floats(frame, "span"), nan=1.0), 1.0)
-    extra = np.nan_to_num(_floats(frame, "extra_s")) / span
+    span = np.maximum(np.nan_to_num(floats(frame, "span"), nan=1.0), 1.0)
+    extra = np.nan_to_num(floats(frame, "extra_s")) / span
     kinds = frame["kind"].fill_null("ordinary").to_numpy()
     ordinary = kinds == "ordinary"
     mixed = np.isin(kinds, ("evaluation", "checkpoint", "periodic"))
-    wall = _floats(frame, "wall_s")
+    wall = floats(frame, "wall_s")
     wall = np.where(mixed, wall - extra, wall)
     rows = Rows(
-        _floats(frame, "segment"),
-        _floats(frame, "step"),
+        floats(frame, "segment"),
+        floats(frame, "step"),
         span,
         wall,
-        _floats(frame, "end_s"),
+        floats(frame, "end_s"),
         np.asarray(ordinary, dtype=np.bool_),
         np.asarray(mixed, dtype=np.bool_),
-        *(_floats(frame, name) for name in QUANTITIES),
+        *(floats(frame, name) for name in QUANTITIES),
     )
     return merge_cycles(rows, clock.cycle)
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Final, Literal
 
 import polars as pl
 
 from timeledger.results import Clock, Facts, Periodic
 from timeledger.units import show_seconds
 
-
+#: Steps that an announced evaluation is taken to cost before one was seen, and may cost (1.5 to 13 in real runs that show it).
+UNPRICED_STEPS: Final = 2.0
+UNPRICED_MOST: Final = 12.0
+UNPRICED_ODDS: Final = 0.3
 Work = Literal["evaluation", "checkpoint", "unknown"]
 
 
@@ -41,7 +44,7 @@ class Extra:
 def extras_to_come(clock: Clock, facts: Facts, position: int, total: int) -> tuple[Extra, ...]:
     """Known extra work between `position` and `total`."""
     known = [_single(each, clock, position) for each in with_facts(clock.periodic, facts)]
-    found = [_scheduled(each, position, total) for each in known]
+    found = [_scheduled(each, position, total, clock.step_s) for each in known]
     return tuple(each for each in found if each is not None and each.seconds > 0)
 
 
@@ -105,15 +108,21 @@ def times_to_come(each: Periodic, position: int, total: int) -> float:
     return each.count / max(position, 1) * (total - position)
 
 
-def _scheduled(each: Periodic, position: int, total: int) -> Extra | None:
-    if each.seconds is None:
-        return None
+def _scheduled(each: Periodic, position: int, total: int, step_s: float | None) -> Extra | None:
+    """What a schedule still costs. Work that is announced but has not been seen is priced in usual steps, and widely."""
     times = times_to_come(each, position, total)
     if times <= 0:
         return None
-    seconds = times * each.seconds
-    sure = 0.1 + 0.25 / max(each.count, 1) ** 0.5 if each.every else 0.5
     how = f"every {each.every} steps" if each.every else "after the last step" if each.at_end else "at the rate seen"
     word = {"evaluation": "evaluations", "checkpoint": "checkpoints", "unknown": "slow steps"}[each.kind]
+    if each.seconds is None:
+        if step_s is None or each.kind != "evaluation":
+            return None
+        seconds = times * UNPRICED_STEPS * step_s
+        price = f"none seen yet, taken as {UNPRICED_STEPS:g} steps each"
+        words = f"{round(times, 1):g} {word} to come ({how}; {price}): {show_seconds(seconds)}."
+        return Extra(each.kind, seconds, 0.5 * seconds, words, UNPRICED_ODDS, times * UNPRICED_MOST * step_s)
+    seconds = times * each.seconds
+    sure = 0.1 + 0.25 / max(each.count, 1) ** 0.5 if each.every else 0.5
     words = f"{round(times, 1):g} {word} to come ({how}, {show_seconds(each.seconds)} each): {show_seconds(seconds)}."
     return Extra(each.kind, seconds, sure * seconds, words)

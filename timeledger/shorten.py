@@ -17,7 +17,10 @@ def shortening(run: Run, clock: Clock, timing: Timing, limit: int | None) -> tup
     if limit is None:
         return 1.0, ""
     if timing.driver not in {"mean", "max"} or timing.fixed_s is None or timing.s_per_token is None:
-        return 1.0, "The step time of this log does not follow the answers' length, so another limit changes nothing that it can tell."
+        return (
+            1.0,
+            "The step time of this log does not follow the answers' length, so another limit changes nothing that it can tell.",
+        )
     rows = make_rows(run, clock).usable()
     longest, mean = rows.len_max[-_LATE:], rows.len_mean[-_LATE:]
     if timing.driver == "max":
@@ -35,4 +38,4 @@ def shortening(run: Run, clock: Clock, timing: Timing, limit: int | None) -> tup
     now, then = (timing.fixed_s.mid + timing.s_per_token.mid * float(np.mean(each)) for each in (before, after))
     factor = then / now if now > 0 else 1.0
     change = f"{show_share(1 - factor)} shorter" if factor < 0.9995 else "no shorter"
-    return factor, f"At a limit of {show_number(limit, 4)} tokens {how} would make a step {change}."
+    return factor, f"At a limit of {show_number(float(limit), 4)} tokens {how} would make a step {change}."

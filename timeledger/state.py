@@ -18,7 +18,9 @@ PATIENCE_S: Final = 30.0
 def find_state(run: Run, clock: Clock, projection: Projection, facts: Facts) -> State:
     """The state, from the log's own end, the planned steps, its age and the usual step."""
     total = projection.total_steps
-    if run.info.ended == "finished" or (total is not None and clock.position is not None and steps_done(run, clock) >= total):
+    if run.info.ended == "finished" or (
+        total is not None and clock.position is not None and steps_done(run, clock) >= total
+    ):
         return "finished"
     if run.info.ended is not None:
         return "ended early"

@@ -32,10 +32,16 @@ def suspected(clock: Clock, rows: Rows, position: int, total: int) -> Extra | No
     """Work that may come: stops at round steps, a stop like the first step, or a huge first step that may come again."""
     if any(each.every for each in clock.periodic) or clock.cycle > 1:
         return None
-    return _like_the_first(clock, position, total) or _round_stops(clock, position, total) or _huge_first(rows, position, total)
+    return (
+        _like_the_first(clock, position, total)
+        or _round_stops(clock, position, total)
+        or _huge_first(rows, position, total)
+    )
 
 
-def unseen(clock: Clock, facts: Facts, known: tuple[Extra, ...], step_s: float, position: int, total: int) -> list[Extra]:
+def unseen(
+    clock: Clock, facts: Facts, known: tuple[Extra, ...], step_s: float, position: int, total: int
+) -> list[Extra]:
     """Doubts that reach the upper bound only: an evaluation schedule that has not begun, or one more evaluation at the end."""
     if facts.eval_every is not None or facts.eval_at_end is not None:
         return []
@@ -84,7 +90,12 @@ def _like_the_first(clock: Clock, position: int, total: int) -> Extra | None:
     steps = clock.steps
     stops = steps.filter(pl.col("kind") == "pause")
     first = steps.head(1)
-    if not 1 <= stops.height <= 4 or first.is_empty() or first["kind"][0] != "warmup" or clock.warmup_steps != first["span"][0]:
+    if (
+        not 1 <= stops.height <= 4
+        or first.is_empty()
+        or first["kind"][0] != "warmup"
+        or clock.warmup_steps != first["span"][0]
+    ):
         return None
     slow, seconds = float(first["extra_s"][0] or 0.0), _middle(stops["extra_s"])
     at = [int(first["step"][0]), *(int(step) for step in stops["step"])]

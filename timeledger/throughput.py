@@ -19,7 +19,11 @@ def gen_tok_s(run: Run, facts: Facts) -> Rate:
     if facts.gen_tok_s is not None:
         return facts.gen_tok_s, "given"
     return next(
-        (found for found in (_column(run, "gen_tok_s"), _from_phases(run, ("rollout",), "rollout"), _engine(run)) if found[0]),
+        (
+            found
+            for found in (_column(run, "gen_tok_s"), _from_phases(run, ("rollout",), "rollout"), _engine(run))
+            if found[0]
+        ),
         _setting(run, "gen_tok_s"),
     )
 
@@ -44,7 +48,9 @@ def _column(run: Run, name: str) -> Rate:
 def _from_phases(run: Run, phases: tuple[str, ...], words: str) -> Rate:
     """Response tokens of the steps over the seconds of their phases (top level, not overlapping)."""
     spent = (
-        run.phases.filter(pl.col("phase").is_in(phases) & pl.col("parent").is_null() & ~pl.col("overlaps").fill_null(False))
+        run.phases.filter(
+            pl.col("phase").is_in(phases) & pl.col("parent").is_null() & ~pl.col("overlaps").fill_null(False)
+        )
         .filter(pl.col("seconds").is_finite() & (pl.col("seconds") > 0))
         .group_by("segment", "step")
         .agg(pl.col("seconds").sum())
@@ -79,7 +85,9 @@ def _engine(run: Run) -> Rate:
     bars = busy.filter(pl.col("kind").is_in(["bar", "bench"]))
     middle = bars["gen_tok_s"].median() if bars.height else None
     if isinstance(middle, int | float):
-        return float(middle), "the engine's benchmark" if (bars["kind"] == "bench").any() else "the engine's generation bar"
+        return float(middle), "the engine's benchmark" if (
+            bars["kind"] == "bench"
+        ).any() else "the engine's generation bar"
     return None, None
 
 

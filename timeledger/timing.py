@@ -121,7 +121,11 @@ def driver_values(rows: Rows, driver: Driver) -> Array:
 def choose(rows: Rows) -> tuple[Driver, Line | None, str | None]:
     """The driver that predicts later steps best, its line over all rows, and why none was found (if so)."""
     if len(rows) < MIN_ROWS:
-        return "none", None, f"{MIN_ROWS} ordinary steps are needed to tell what drives the step time, {len(rows)} seen."
+        return (
+            "none",
+            None,
+            f"{MIN_ROWS} ordinary steps are needed to tell what drives the step time, {len(rows)} seen.",
+        )
     best: Driver = "none"
     whys: list[str] = []
     base: dict[Driver, float] = {}

@@ -26,8 +26,6 @@ BESIDE = {
     "source.json", "meta.json", "spec.json", "truth.jsonl", "truth.json", "expected.json", "wandb_history_decoded.json",
     "lines.jsonl", "truth.csv", "expected.csv",
 }  # fmt: skip
-#: Logs of surfaces without a format of their own: an AReaL console is seen by its bar only.
-WITHOUT_FORMAT = "areal-"
 
 
 def logs(part: str) -> list[Path]:
@@ -42,7 +40,8 @@ def logs(part: str) -> list[Path]:
         and "completion-" not in path.name
         and not {"media", "completions", "metrics", "params", "tags"} & set(path.parts)
         and (may_be_log(path.name) or path.name == "meta.yaml")
-        and not (path.name == "meta.yaml" and not (path.parent / "metrics").is_dir())
+        # a run of evaluations only, which `trainer.evaluate()` opens after training, is none of training
+        and not (path.name == "meta.yaml" and not (path.parent / "metrics" / "loss").is_file())
     )
 
 
@@ -64,6 +63,8 @@ def expected(path: Path) -> set[str]:
         return {"trainer_state"} if path.suffix == ".json" else {"trl"}
     if folder.startswith("verl-"):
         return {"verl_jsonl"} if path.suffix == ".jsonl" else {"verl"}
+    if folder.startswith("areal-"):
+        return {"areal"}
     if folder.startswith("vllm-"):
         return {"vllm"}
     if folder.startswith(("hand-", "tinker-")):
@@ -82,9 +83,7 @@ def head_of(path: Path) -> Head:
     return make_head(origin_of(path), text, path.stat().st_size < HEAD_BYTES)
 
 
-REAL = [
-    path for path in [*logs("fetched/hf"), *logs("fetched/console"), *logs("made")] if WITHOUT_FORMAT not in str(path)
-]
+REAL = [*logs("fetched/hf"), *logs("fetched/console"), *logs("made")]
 
 
 @pytest.mark.corpus

@@ -81,7 +81,9 @@ def test_every_log_of_a_folder_is_used(name: str, folders: Path) -> None:
 def test_no_two_logs_of_a_folder_disagree(name: str, folders: Path) -> None:
     run = read(folders / name)
     told = [note.text for note in run.notes if "differs from" in note.text]
-    if name == "grpo-mu2-spg":  # one generation serves eight steps: its tokens are of the step that made them, or a mean
+    if (
+        name == "grpo-mu2-spg"
+    ):  # one generation serves eight steps: its tokens are of the step that made them, or a mean
         told = [text for text in told if not text.startswith("tokens ")]
     assert told == []
 
@@ -120,6 +122,11 @@ def test_the_whole_collection_is_one_run_a_folder(folders: Path) -> None:
     by_name = {run.name: run for run in runs}
     for name in ("grpo-longer", "grpo-resumed-append", "old-0.15.2-grpo"):
         assert same_rows(by_name[name], read(folders / name))
+
+
+def test_the_list_of_runs_is_what_reading_finds(folders: Path) -> None:
+    """`discover` reads the beginning of files only, and yet tells the same runs."""
+    assert sorted(found.name for found in discover(folders)) == FOLDERS
 
 
 def same_rows(a: Run, b: Run) -> bool:

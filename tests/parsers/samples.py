@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.parsers.made_frameworks import MADE
+
 SAMPLE_LOGS = Path(__file__).parents[2] / "sample_logs"
 STEPS = 8
 
@@ -368,6 +370,7 @@ def samples() -> dict[str, tuple[str, bytes]]:
         "jsonl": ("metrics.jsonl", jsonl()), "keyvalue": ("train.log", keyvalue()), "swift": ("logging.jsonl", swift()),
         "llama_factory": ("trainer_log.jsonl", llama_factory()), "csv": ("metrics.csv", csv()), "notebook": ("run.ipynb", notebook()),
     }  # fmt: skip
+    texts |= MADE
     found: dict[str, tuple[str, bytes]] = {name: (file, text.encode()) for name, (file, text) in texts.items()}
     found["tensorboard"] = ("events.out.tfevents.1772359200.host.1.0", tensorboard())
     found["wandb"] = ("run-abc123.wandb", _wandb())

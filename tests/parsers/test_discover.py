@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -168,6 +169,17 @@ def test_logs_and_checkpoints_in_different_places_are_put_together_by_their_valu
     assert all(run.info.format == "trainer_state + trl" for run in runs)
 
 
+def test_many_logs_in_one_folder_are_put_together_in_time(tmp_path: Path) -> None:
+    for number in range(60):
+        put(tmp_path / f"run{number}.log", changed(samples.trl(), 1 + number / 77))
+        put(tmp_path / f"run{number}.json", changed_state(8, 1 + number / 77))
+    begun = time.process_time()
+    runs = read_all(tmp_path)
+    assert time.process_time() - begun < 20
+    assert len(runs) == 60
+    assert {run.info.format for run in runs} == {"trainer_state + trl"}
+
+
 def test_two_fresh_starts_in_one_output_folder_are_two_runs(tmp_path: Path) -> None:
     for day, rate in (("Mar01_10-00-00_host", 1.0), ("Mar02_10-00-00_host", 1.3)):
         start = 1_772_359_200.0 + 86400 * (rate > 1)
@@ -286,6 +298,31 @@ def test_files_named_one_by_one_are_grouped_too(tmp_path: Path) -> None:
     assert [run.info.format for run in runs] == ["trainer_state + trl"]
     other = put(tmp_path / "other.log", changed(samples.trl(), 1.4))
     assert len(read_paths([folder / "console.log", other])) == 2
+
+
+def test_a_named_file_that_is_no_log_is_refused(tmp_path: Path) -> None:
+    log, other = put(tmp_path / "a.log", samples.trl()), put(tmp_path / "b.txt", "hello, is this a log?\n")
+    with pytest.raises(UnknownFormat, match=r"b\.txt: not a log"):
+        read_paths([log, other])
+    empty = put(tmp_path / "c.log", "")
+    with pytest.raises(UnreadableSource, match=r"c\.log: the file is empty"):
+        read_paths([log, empty])
+
+
+def test_a_format_chosen_for_a_folder_reads_its_own_files_only(tmp_path: Path) -> None:
+    put(tmp_path / "a/train.log", samples.keyvalue())
+    put(tmp_path / "b/console.log", samples.trl())
+    assert [run.info.format for run in read_paths([tmp_path], format="keyvalue")] == ["keyvalue"]
+    assert [run.info.format for run in read_paths([tmp_path / "b/console.log"], format="keyvalue")] == ["keyvalue"]
+
+
+def test_a_checkpoint_that_is_named_is_read_though_there_are_newer_ones(tmp_path: Path) -> None:
+    for steps in (4, 8):
+        put(tmp_path / f"out/checkpoint-{steps}/trainer_state.json", samples.trainer_state(steps))
+    (run,) = read_paths(
+        [tmp_path / "out/checkpoint-4/trainer_state.json", tmp_path / "out/checkpoint-8/trainer_state.json"]
+    )
+    assert len(run.info.sources) == 2
 
 
 def test_uploads_are_grouped_and_merged_as_files_are() -> None:

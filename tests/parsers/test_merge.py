@@ -14,7 +14,7 @@ from parsers import merge
 from parsers.agree import Verdict, sessions, verdict
 from parsers.base import Origin
 from parsers.build import RunBuilder
-from timeledger.run import Run
+from timeledger.run import Note, Run
 
 START = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
 
@@ -244,6 +244,18 @@ def test_engine_samples_are_moved_into_the_trainers_time() -> None:
     assert any("+8" in note.text or "-8" in note.text for note in run.notes if note.kind == "guessed")
 
 
+def test_a_guessed_year_gives_way_to_the_trainers() -> None:
+    trainer = Log("events.out", "tensorboard", start=START).steps(1, 240).run()
+    copied_later = engine_log(START.replace(year=2028) - timedelta(hours=7) + timedelta(minutes=1), 110)
+    with_year = merge([trainer, copied_later])
+    assert with_year.engine["at"].min() == START.replace(year=2028) - timedelta(hours=7) + timedelta(minutes=1)
+    note = Note(
+        "guessed", 0, "time stamps carry no year: the latest one before the file's last write is taken", 1, "server.log"
+    )
+    run = merge([trainer, copied_later.with_notes(note)])
+    assert run.engine["at"].min() == START + timedelta(minutes=1)
+
+
 def test_engine_samples_that_fit_are_not_moved() -> None:
     trainer = Log("events.out", "tensorboard", start=START).steps(1, 240).run()
     run = merge([trainer, engine_log(START + timedelta(minutes=1), 110)])
@@ -405,3 +417,27 @@ def test_one_recipe_run_twice_is_two_runs() -> None:
     early = Log("c", "tensorboard", start=START).steps(1, 20, names=names).run()
     late = Log("d", "wandb", start=START + timedelta(hours=5)).steps(1, 20, names=names).run()
     assert verdict(sessions(early), sessions(late)) is Verdict.DIFFERENT
+
+
+def test_rows_of_a_general_shape_fill_gaps_but_do_not_win() -> None:
+    own = Log("metrics.jsonl", "jsonl").steps(1, 10, names=("reward", "len_mean", "kl")).run()
+    own = Run(own.info, own.steps.with_columns(pl.col("reward") * 1.0001))
+    console = Log("console.log", "trl", console=True).steps(1, 10).run()
+    run = merge([own, console])
+    assert run.info.columns_from["reward"] == "console.log"
+    assert run.info.columns_from["kl"] == "metrics.jsonl"
+    assert by_step(run, "reward")[4] == rounded(value("reward", 4))
+
+
+def test_settings_that_two_logs_tell_differently_are_noted() -> None:
+    state, console = (
+        Log("trainer_state.json", "trainer_state").steps(1, 10),
+        Log("console.log", "trl", console=True).steps(1, 10),
+    )
+    state.build.setting("total_steps", 200, "max_steps")
+    console.build.setting("total_steps", 100, "bar")
+    console.build.setting("max_tokens", 512, "longest answer", "inferred")
+    state.build.setting("max_tokens", 1024, "args")
+    run = merge([console.run(), state.run()])
+    assert (run.info.setting("total_steps"), run.info.setting("max_tokens")) == (200, 1024)
+    assert [note.text for note in run.notes] == ["total_steps is 100 here, 200 in trainer_state.json (kept)"]

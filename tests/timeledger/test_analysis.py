@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -78,7 +79,11 @@ def test_what_if_more_steps_and_other_limits() -> None:
     found = analyse(run)
     base = found.projection.remaining_s
     assert base is not None
-    longer, shorter, higher = what_if(found, total_steps=200), what_if(found, max_tokens=200), what_if(found, max_tokens=4096)
+    longer, shorter, higher = (
+        what_if(found, total_steps=200),
+        what_if(found, max_tokens=200),
+        what_if(found, max_tokens=4096),
+    )
     assert longer.remaining_s is not None
     assert shorter.remaining_s is not None
     assert higher.remaining_s is not None
@@ -110,7 +115,9 @@ def odd_runs(draw: st.DrawFn) -> Run:
     columns: dict[str, pl.Series] = {
         "segment": pl.Series(sorted(draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))), dtype=pl.Int64),
         "step": pl.Series(draw(st.lists(st.integers(0, 60), min_size=n, max_size=n)), dtype=pl.Int64),
-        "span": pl.Series(draw(st.lists(st.one_of(st.none(), st.integers(1, 10)), min_size=n, max_size=n)), dtype=pl.Int64),
+        "span": pl.Series(
+            draw(st.lists(st.one_of(st.none(), st.integers(1, 10)), min_size=n, max_size=n)), dtype=pl.Int64
+        ),
     }
     for name in ("step_s", "elapsed_s", "len_mean", "len_max", "truncated", "tokens", "gen_tok_s"):
         if draw(st.booleans()):
@@ -119,23 +126,50 @@ def odd_runs(draw: st.DrawFn) -> Run:
         offsets = draw(st.lists(st.one_of(st.none(), st.integers(-(10**6), 10**6)), min_size=n, max_size=n))
         at = [None if each is None else START + timedelta(seconds=each) for each in offsets]
         columns["at"] = pl.Series(at, dtype=schema.UTC_TIME)
-    names = draw(st.lists(st.sampled_from(["total_steps", "max_tokens", "eval_steps", "save_steps", "logging_steps"]), unique=True))
-    known = {name: Setting(value=draw(st.one_of(st.integers(-5, 500), st.floats(-1, 1e3))), source="odd") for name in names}
+    names = draw(
+        st.lists(
+            st.sampled_from(["total_steps", "max_tokens", "eval_steps", "save_steps", "logging_steps"]), unique=True
+        )
+    )
+    known = {
+        name: Setting(value=draw(st.one_of(st.integers(-5, 500), st.floats(-1, 1e3))), source="odd") for name in names
+    }
     bars = draw(st.integers(0, 5))
     progress = schema.conform(
-        pl.DataFrame({"segment": [0] * bars, "step": list(range(bars)), "total": [draw(st.integers(0, 9))] * bars, "elapsed_s": [1.0 * i for i in range(bars)]}, schema_overrides={"segment": pl.Int64, "step": pl.Int64, "total": pl.Int64, "elapsed_s": pl.Float64}),
+        pl.DataFrame(
+            {
+                "segment": [0] * bars,
+                "step": list(range(bars)),
+                "total": [draw(st.integers(0, 9))] * bars,
+                "elapsed_s": [1.0 * i for i in range(bars)],
+            },
+            schema_overrides={"segment": pl.Int64, "step": pl.Int64, "total": pl.Int64, "elapsed_s": pl.Float64},
+        ),
         schema.PROGRESS,
     )
-    ended = draw(st.sampled_from([None, "finished", "crashed"]))
-    return Run(RunInfo(name="odd", format="odd", settings=known, ended=ended), schema.conform(pl.DataFrame(columns), schema.STEPS), progress=progress)
+    endings: list[Literal["finished", "crashed"] | None] = [None, "finished", "crashed"]
+    ended = draw(st.sampled_from(endings))
+    return Run(
+        RunInfo(name="odd", format="odd", settings=known, ended=ended),
+        schema.conform(pl.DataFrame(columns), schema.STEPS),
+        progress=progress,
+    )
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(odd_runs(), st.sampled_from([Facts(), Facts(total_steps=40, eval_every=7, eval_s=3.0, now=datetime(2027, 1, 1, tzinfo=UTC))]))
+@given(
+    odd_runs(),
+    st.sampled_from([Facts(), Facts(total_steps=40, eval_every=7, eval_s=3.0, now=datetime(2027, 1, 1, tzinfo=UTC))]),
+)
 def test_never_raises_and_never_lies_about_order(run: Run, facts: Facts) -> None:
     found = analyse(run, facts)
     assert found.headline
-    for span in (found.projection.remaining_s, found.projection.total_s, found.timing.fixed_s, found.timing.s_per_token):
+    for span in (
+        found.projection.remaining_s,
+        found.projection.total_s,
+        found.timing.fixed_s,
+        found.timing.s_per_token,
+    ):
         assert span is None or (math.isfinite(span.mid) and span.low <= span.mid <= span.high)
     assert found.projection.remaining_s is None or found.projection.remaining_s.low >= 0
     what_if(found, max_tokens=64, eval_every=5, total_steps=80)
@@ -160,7 +194,12 @@ def test_an_engine_log_alone() -> None:
 def test_all_lengths_missing_or_wild() -> None:
     run, _ = simulate(Plan(steps=60))
     for value in (None, math.nan, math.inf, -1.0):
-        wild = replace(run, steps=run.steps.with_columns(pl.lit(value, pl.Float64).alias("len_mean"), pl.lit(value, pl.Float64).alias("len_max")))
+        wild = replace(
+            run,
+            steps=run.steps.with_columns(
+                pl.lit(value, pl.Float64).alias("len_mean"), pl.lit(value, pl.Float64).alias("len_max")
+            ),
+        )
         assert analyse(wild).state == "finished"
 
 

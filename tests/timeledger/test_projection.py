@@ -38,7 +38,9 @@ def at_share(plan: Plan, share: float, facts: Facts | None = None) -> tuple[Proj
 def rows_run(wall: np.ndarray, total: int, span: int = 1) -> Run:
     """A run that logged nothing but step times."""
     step = np.arange(1, len(wall) + 1) * span
-    frame = pl.DataFrame({"segment": np.zeros(len(wall), dtype=int), "step": step, "span": np.full(len(wall), span), "step_s": wall})
+    frame = pl.DataFrame(
+        {"segment": np.zeros(len(wall), dtype=int), "step": step, "span": np.full(len(wall), span), "step_s": wall}
+    )
     info = RunInfo(name="made", format="made", settings={"total_steps": Setting(value=total, source="made")})
     return Run(info, schema.conform(frame, schema.STEPS))
 
@@ -132,7 +134,9 @@ def test_an_announced_final_evaluation_is_priced() -> None:
 
 
 def test_growing_answers_reach_the_interval_and_the_worst_case() -> None:
-    plan = Plan(steps=200, len_first=60, len_last=900, driver="max", fixed_s=1.0, s_per_token=0.02, limit=512, len_noise=0.15)
+    plan = Plan(
+        steps=200, len_first=60, len_last=900, driver="max", fixed_s=1.0, s_per_token=0.02, limit=512, len_noise=0.15
+    )
     run, truth = simulate(plan, settings={"max_tokens": 512})
     said = projection_of(cut_after(run, 0, 40))
     total = float(truth.end_s[-1])
@@ -216,12 +220,18 @@ def test_finish_is_counted_from_the_last_step_and_never_in_the_past() -> None:
 
 
 #: Public cumulative times of one 7B run (hours:minutes at steps 100, 200, 300, 400), by GPUs.
-PUBLISHED = {32: ("13:44", "27:43", "57:22", "89:05"), 64: ("10:22", "20:45", "31:06", "41:32"), 128: ("8:36", "17:56", "29:05", "40:48")}
+PUBLISHED = {
+    32: ("13:44", "27:43", "57:22", "89:05"),
+    64: ("10:22", "20:45", "31:06", "41:32"),
+    128: ("8:36", "17:56", "29:05", "40:48"),
+}
 
 
 @pytest.mark.parametrize("gpus", sorted(PUBLISHED))
 def test_published_cumulative_times(gpus: int) -> None:
-    ends = np.array([int(h) * 3600 + int(m) * 60 for h, m in (each.split(":") for each in PUBLISHED[gpus])], dtype=float)
+    ends = np.array(
+        [int(h) * 3600 + int(m) * 60 for h, m in (each.split(":") for each in PUBLISHED[gpus])], dtype=float
+    )
     wall = np.diff(ends, prepend=0.0) / 100
     said = projection_of(rows_run(wall[:1], 400, span=100))
     assert said.total_s is not None

@@ -35,7 +35,9 @@ def test_finds_the_driver_and_its_cost(driver: Literal["mean", "max"]) -> None:
 def test_bounds_hold_the_truth_as_often_as_they_say() -> None:
     held = []
     for seed in range(60):
-        found = timing_of(Plan(steps=120, driver="max", fixed_s=4.0, s_per_token=0.02, len_noise=0.2, noise=0.05, seed=seed))
+        found = timing_of(
+            Plan(steps=120, driver="max", fixed_s=4.0, s_per_token=0.02, len_noise=0.2, noise=0.05, seed=seed)
+        )
         assert found.s_per_token is not None
         assert found.fixed_s is not None
         held.append(found.s_per_token.low <= 0.02 <= found.s_per_token.high)
@@ -58,7 +60,9 @@ def test_a_length_that_hardly_varies_cannot_tell_fixed_from_per_token() -> None:
 
 
 def test_longest_answer_at_the_limit_is_no_driver() -> None:
-    found = timing_of(Plan(steps=200, driver="mean", len_first=500, len_last=700, limit=800, tail=4.0, len_noise=0.2, noise=0.01))
+    found = timing_of(
+        Plan(steps=200, driver="mean", len_first=500, len_last=700, limit=800, tail=4.0, len_noise=0.2, noise=0.01)
+    )
     assert found.driver == "mean"
 
 
@@ -94,7 +98,10 @@ def test_points_carry_what_the_chart_needs() -> None:
 
 def with_phases(run: Run, phase: str, seconds: float, *, overlaps: bool = False) -> Run:
     steps = run.steps.select("segment", "step").with_columns(
-        pl.lit(phase).alias("phase"), pl.lit(phase).alias("name"), pl.lit(overlaps).alias("overlaps"), pl.lit(seconds).alias("seconds")
+        pl.lit(phase).alias("phase"),
+        pl.lit(phase).alias("name"),
+        pl.lit(overlaps).alias("overlaps"),
+        pl.lit(seconds).alias("seconds"),
     )
     return Run(run.info, run.steps, schema.conform(steps, schema.PHASES), run.engine, run.events, run.progress)
 
@@ -114,7 +121,14 @@ def test_overlapping_phases_give_no_rate() -> None:
 def test_idle_engine_lines_are_left_out() -> None:
     run, _ = simulate(Plan(steps=20))
     engine = schema.conform(
-        pl.DataFrame({"kind": ["log"] * 4, "engine": ["0"] * 4, "gen_tok_s": [3000.0, 0.0, 53.0, 3100.0], "running": [64.0, 0.0, 0.0, 60.0]}),
+        pl.DataFrame(
+            {
+                "kind": ["log"] * 4,
+                "engine": ["0"] * 4,
+                "gen_tok_s": [3000.0, 0.0, 53.0, 3100.0],
+                "running": [64.0, 0.0, 0.0, 60.0],
+            }
+        ),
         schema.ENGINE,
     )
     found = fit_timing(Run(run.info, run.steps, run.phases, engine, run.events, run.progress), clock(run))

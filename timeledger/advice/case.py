@@ -43,6 +43,16 @@ class Case:
         return read_engine(self.run)
 
     @cached_property
+    def engine_used(self) -> bool | None:
+        """True or False where the log tells whether an inference engine generates, else None."""
+        if self.run.engine.height or self.says("use_vllm") is True:
+            return True
+        own = self.run.phases["name"].str.contains("transformers.generate", literal=True).any()
+        if self.says("use_vllm") is False or own:
+            return False
+        return True if self.setting("actor_rollout_ref.rollout.name", "gpu_memory_utilization") is not None else None
+
+    @cached_property
     def is_rl(self) -> bool:
         """True when the run samples answers (SFT and DPO runs do not)."""
         columns = any(self.run.steps[name].null_count() < self.run.steps.height for name in _RL_COLUMNS)

@@ -127,7 +127,7 @@ KNOBS: Final[Mapping[str, Names]] = {
     },
     "bypass": {"verl": "algorithm.rollout_correction.bypass_mode"},
     "reward_workers": {
-        "trl": "async def in the reward functions",
+        "trl": "reward_funcs",
         "verl": "reward.num_workers",
         "openrlhf": ("remote_rm_url", "reward.remote_url"),
     },
@@ -242,7 +242,7 @@ _OWN: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
     ("vllm_mode", "openrlhf"): {"colocate": "true, with vllm and ds enable_sleep"},
     ("enable_sleep_mode", "swift"): {"off": "0"},
     ("async_mode", "trl"): {"on": "AsyncGRPOTrainer (experimental)"},
-    ("async_mode", "verl"): {"on": "the one_step_off_policy recipe"},
+    ("async_mode", "verl"): {"on": "separate_async (older: the one_step_off_policy recipe)"},
     ("sync", "verl"): {"fast": "delta_sharded"},
     ("sync", "openrlhf"): {"fast": "nccl"},
     ("sync", "swift"): {"fast": "true (LoRA only)"},
@@ -256,7 +256,7 @@ _OWN: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
     ("attention", "trl"): {"flash": "kernels-community/flash-attn2"},
     ("attention", "openrlhf"): {"flash": "flash_attention_2"},
     ("attention", "swift"): {"flash": "flash_attn"},
-    ("reward_workers", "trl"): {"more": "so that several run at once"},
+    ("reward_workers", "trl"): {"more": "async def, so that several run at once"},
     ("reward_workers", "openrlhf"): {"more": "several addresses"},
 }
 _PLAIN: Final = {"on": "True", "off": "False", "more": "more", "fast": "the faster backend", "flash": "flash attention"}
@@ -267,7 +267,7 @@ def settings(case: Case, change: Mapping[str, str]) -> dict[str, str]:
 
     A run without a known framework that has engine samples is told vLLM's own arguments.
     """
-    key = case.framework or ("vllm" if case.run.engine.height else None)
+    key = case.framework or ("vllm" if case.run.engine.height and case.run.info.framework is None else None)
     if key is None:
         return {}
     made: dict[str, str] = {}

@@ -1,0 +1,86 @@
+"""JSON lines of a framework's own metric names: prime-rl's metrics.jsonl, and any tracker's history written out row by row."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+
+from parsers.base import NO, Confidence, Format, Head, Sure
+from parsers.jsonl import parse
+from parsers.tagged import TaggedReader
+from parsers.tagrows import moment
+from parsers.tags import meaning
+from parsers.text import Piece, stamp
+
+#: Those whose metric names stand in `tag_tables` (verl, TRL and OpenRLHF have readers of their own, or none is needed).
+_FRAMEWORKS: Final = frozenset(
+    {"prime-rl", "NeMo-RL", "AReaL", "SkyRL", "slime", "ROLL", "open-instruct", "torchtune", "torchforge"}
+)
+_STEPS: Final = ("step", "_step", "global_step", "trainer/global_step", "system/global_step", "training_step")
+_CLOCKS: Final = ("time", "timestamp", "_timestamp", "ts")
+_LOOK: Final = 60
+
+
+class _TaggedJsonlReader(TaggedReader):
+    """Several objects of one step are one row."""
+
+    format_name = "tagged_jsonl"
+
+    def take(self, piece: Piece) -> None:
+        record = parse(piece.text)
+        step = None if record is None else _step(record)
+        if record is None or step is None:
+            text = "lines that are no JSON objects" if record is None else "objects without a step number"
+            self.build.note("skipped", text, piece.no)
+            return
+        tags = {
+            key: float(value)
+            for key, value in record.items()
+            if isinstance(value, int | float) and not isinstance(value, bool) and key not in _STEPS and key not in _CLOCKS
+        }
+        self.put(step, tags, piece.no, _at(record))
+
+
+def _step(record: dict[str, Any]) -> int | None:
+    for key in _STEPS:
+        value = record.get(key)
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12 and value == int(value):
+            return int(value)
+    return None
+
+
+def _at(record: dict[str, Any]) -> datetime | None:
+    for key in _CLOCKS:
+        value = record.get(key)
+        if isinstance(value, str):
+            return stamp(value)
+        if isinstance(value, int | float) and value > 1e9:
+            return moment(value / 1000 if value > 1e11 else float(value))
+    return None
+
+
+def recognises(head: Head) -> Confidence:
+    """CERTAIN: two rows with a step and names that only one framework writes; one, in a file that has no more."""
+    found, first = 0, ""
+    for line in head.lines[:_LOOK]:
+        record = parse(line)
+        if record is None:
+            return NO
+        if _step(record) is not None and any(meaning(key).framework in _FRAMEWORKS for key in record if "/" in key):
+            found += 1
+            first = first or line
+    enough = found >= 2 or (found == 1 and head.whole)
+    return Confidence(Sure.CERTAIN, first[:120]) if enough else NO
+
+
+TAGGED_JSONL: Final = Format(
+    name="tagged_jsonl",
+    title="prime-rl metrics.jsonl, and JSON lines of other frameworks' metric names",
+    kind="lines",
+    recognises=recognises,
+    open=_TaggedJsonlReader,
+    reads="every metric by the name the framework gives it: step time, phases, lengths, rewards, the time of each row; several "
+    "objects of a step are one row",
+    lacks="settings",
+    more="keep it beside the console's log",
+)

@@ -64,8 +64,8 @@ def plan_one(case: Case, run: Run) -> Planned | None:
     truth = case.total_s
     mean = clock.elapsed_s / max(done - before, 1) * (case.steps - before)
     inside = answer.total_s.low <= truth <= answer.total_s.high
-    error = answer.total_s.mid / truth - 1
-    return Planned(case.repository, case.name, done, case.steps, error, mean / truth - 1, inside, reason(case, done))
+    ours = answer.total_s.mid / truth - 1
+    return Planned(case.repository, case.name, done, case.steps, ours, mean / truth - 1, inside, reason(case, done))
 
 
 def reason(case: Case, done: int) -> str:

@@ -10,39 +10,55 @@ import plotly.graph_objects as go
 import polars as pl
 
 from dashboard.charts import blank, filled, floats, plain, thin
+from dashboard.language import mark, t
+from dashboard.localised import phase as phase_name
+from dashboard.localised import seconds, share, signed
 from dashboard.theme import theme
-from timeledger import units, words
 from timeledger.compare import Comparison
 from timeledger.palette import look, place
 from timeledger.plan import Estimate
 from timeledger.results import Analysis
 
-#: What profiles can be divided by -> (column of `Comparison.profiles`, axis, factor, unit).
+#: What profiles can be divided by -> (column of `profiled`, axis, factor, unit).
 PER: Final = {
-    "per step": ("seconds", "seconds of a step", 1.0, " s"),
-    "per 1,000 tokens": ("per_1k_tokens", "seconds per 1,000 answer tokens", 1.0, " s"),
-    "per sample": ("per_sample", "seconds per answer", 1.0, " s"),
-    "share of a step": ("share", "% of a step", 100.0, " %"),
+    mark("per step"): ("seconds", mark("seconds of a step"), 1.0, " s"),
+    mark("per 1,000 tokens"): ("per_1k_tokens", mark("seconds per 1,000 answer tokens"), 1.0, " s"),
+    mark("per sample"): ("per_sample", mark("seconds per answer"), 1.0, " s"),
+    mark("per wall hour"): ("per_hour", mark("minutes of an hour, pauses and restarts included"), 1.0, " min"),
+    mark("share of a step"): ("share", mark("% of a step"), 100.0, " %"),
 }
 #: Curves: column -> label.
 CURVES: Final = {
-    "wall_s": "step time, s",
-    "len_mean": "answer length, tokens",
-    "reward": "reward",
-    "acc": "accuracy",
-    "truncated": "share cut at the limit",
-    "entropy": "entropy",
+    "wall_s": mark("step time, s"),
+    "len_mean": mark("answer length, tokens"),
+    "reward": mark("reward"),
+    "acc": mark("accuracy"),
+    "truncated": mark("share cut at the limit"),
+    "entropy": mark("entropy"),
     "kl": "KL",
 }
 #: What curves can run over -> axis label.
-OVER: Final = {"step": "step", "tokens": "answer tokens made so far", "active_h": "active hours"}
+OVER: Final = {"step": mark("step"), "tokens": mark("answer tokens made so far"), "active_h": mark("active hours")}
+_LOST: Final = "lost time"
 _DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash")
+
+
+def profiled(comparison: Comparison) -> pl.DataFrame:
+    """`Comparison.profiles` with `per_hour`: minutes of a wall hour, the time lost to pauses and restarts as a phase of its own."""
+    lost = comparison.table.select(
+        "run", lost=(pl.col("lost_s") / pl.col("elapsed_s")).fill_null(0.0).fill_nan(0.0).clip(0.0, 1.0)
+    )
+    spent = comparison.profiles.join(lost, on="run", how="left", maintain_order="left")
+    spent = spent.with_columns(per_hour=60 * pl.col("share") * (1 - pl.col("lost"))).drop("lost")
+    idle = lost.filter((pl.col("lost") > 0.001) & pl.col("run").is_in(comparison.profiles["run"].implode()))
+    idle = idle.select("run", phase=pl.lit(_LOST), per_hour=60 * pl.col("lost"))
+    return pl.concat([spent, idle], how="diagonal")
 
 
 def profiles(comparison: Comparison, per: str, dark: bool) -> go.Figure | None:
     """One stacked bar a run: its mean step, split into phases. A run whose log splits nothing gets one outlined bar."""
     column, axis, factor, unit = PER[per]
-    told = comparison.profiles.drop_nulls(column)
+    told = profiled(comparison).drop_nulls(column)
     whole = {"seconds": "step_s", "per_1k_tokens": "s_per_1k_tokens", "per_sample": "s_per_sample"}.get(column)
     undivided = comparison.table.filter(~pl.col("run").is_in(told["run"].implode()))
     rows = [
@@ -54,15 +70,15 @@ def profiles(comparison: Comparison, per: str, dark: bool) -> go.Figure | None:
     if not rows:
         return None
     runs = [name for name in comparison.table["run"] if any(row[0] == name for row in rows)]
-    phases = sorted({row[1] for row in rows}, key=place)
-    figure = blank(dark, height=110 + 44 * len(runs) + 8 * len(phases), x=axis)
+    phases = sorted({row[1] for row in rows}, key=lambda name: (name == _LOST, place(name)))
+    figure = blank(dark, height=110 + 44 * len(runs) + 8 * len(phases), x=t(axis))
     for phase in phases:
         style, values = look(phase), {row[0]: row[2] for row in rows if row[1] == phase}
         figure.add_trace(
             go.Bar(
                 y=[plain(name, 34) for name in runs],
                 x=[values.get(name) for name in runs],
-                name=plain(style.label, 40),
+                name=plain(phase_name(phase), 40),
                 orientation="h",
                 marker=filled(style.colour(dark), style.hatch, outlined=phase in {"unexplained", "not split"}),
                 hovertemplate="%{x:,.3~r}" + unit,
@@ -81,15 +97,14 @@ def waterfall(start: str, end: str, step_a: float, parts: Sequence[tuple[str, fl
     names = [plain(start, 24), *(plain(name, 28) for name, _ in parts), plain(end, 24)]
     if names[0] == names[-1]:
         names[-1] += " "
-    ends = np.cumsum([step_a, *(seconds for _, seconds in parts)])
-    text = [units.show_seconds(step_a), *(words.signed_seconds(seconds) for _, seconds in parts)]
-    text.append(units.show_seconds(float(ends[-1])))
+    ends = np.cumsum([step_a, *(cost for _, cost in parts)])
+    text = [seconds(step_a), *(signed(cost) for _, cost in parts), seconds(float(ends[-1]))]
     right = [step_a, *np.maximum(ends[1:], ends[:-1]), float(ends[-1])]
-    figure = blank(dark, height=90 + 34 * len(names), x="seconds of a step", legend=False)
+    figure = blank(dark, height=90 + 34 * len(names), x=t("seconds of a step"), legend=False)
     figure.add_trace(
         go.Waterfall(
             y=names,
-            x=[step_a, *(seconds for _, seconds in parts), 0.0],
+            x=[step_a, *(cost for _, cost in parts), 0.0],
             orientation="h",
             measure=["absolute", *("relative" for _ in parts), "total"],
             connector={"line": {"color": inks.grid}},
@@ -117,7 +132,7 @@ def waterfall(start: str, end: str, step_a: float, parts: Sequence[tuple[str, fl
 def curves(comparison: Comparison, column: str, over: str, dark: bool) -> go.Figure | None:
     """One line a run; colour and dash tell runs apart."""
     inks = theme(dark)
-    figure = blank(dark, height=340, x=OVER[over], y=CURVES[column])
+    figure = blank(dark, height=340, x=t(OVER[over]), y=t(CURVES[column]))
     for at, analysis in enumerate(comparison.analyses):
         rows = _curve(comparison, analysis, column, over)
         if not rows.height:
@@ -159,19 +174,19 @@ def drawable(comparison: Comparison) -> list[str]:
 
 def plan_step(answer: Estimate, before: Estimate | None, dark: bool) -> go.Figure:
     """A planned step as one stacked bar, and above it the one it is compared with."""
-    rows = [("as it was", before), ("this plan", answer)] if before is not None else [("this plan", answer)]
-    figure = blank(dark, height=150 + 46 * (len(rows) - 1), x="seconds of a step")
+    now = (t("this plan"), answer)
+    rows = [(t("as it was"), before), now] if before is not None else [now]
+    figure = blank(dark, height=150 + 46 * (len(rows) - 1), x=t("seconds of a step"))
     for name in sorted({part.phase for _, each in rows for part in each.parts}, key=place):
         style = look(name)
         values = [next((part.seconds for part in each.parts if part.phase == name), np.nan) for _, each in rows]
-        text = [f"{each.share(name):.0%}".replace("%", " %") for _, each in rows]
         figure.add_trace(
             go.Bar(
                 y=[label for label, _ in rows],
                 x=values,
-                name=style.label,
+                name=plain(phase_name(name)),
                 orientation="h",
-                text=text,
+                text=[share(each.share(name)) for _, each in rows],
                 textposition="inside",
                 insidetextanchor="middle",
                 textangle=0,

@@ -106,7 +106,7 @@ def engine(samples: pl.DataFrame, dark: bool) -> go.Figure | None:
         ]
         if lines:
             panels.append(Panel(label, tuple(lines)))
-    return stacked(panels, "" if timed else "line of the log", dark)
+    return stacked(panels, "" if timed else t("line of the log"), dark)
 
 
 def stacked(panels: Sequence[Panel], x: str, dark: bool) -> go.Figure | None:

@@ -94,6 +94,8 @@ def profile(analysis: Analysis, unit: str, dark: bool) -> go.Figure | None:
     figure = blank(dark, height=390, y=t("% of a step") if unit == UNITS[1] else t(unit))
     for name in names:
         figure.add_trace(_layer(table, name, dark, suffix))
+    if table.height > _BARS:
+        figure.add_trace(_clickable(table, names))
     events = marks(analysis).filter(pl.col("step").is_between(lowest(table["step"]), highest(table["step"])))
     figure.update_layout(barmode="stack", bargap=0.12, yaxis={"domain": [0.08 if events.height else 0, 1]})
     figure.update_layout(legend={"traceorder": "normal"}, xaxis={"anchor": "y2" if events.height else "y"})
@@ -128,10 +130,19 @@ def _layer(table: pl.DataFrame, name: str, dark: bool, suffix: str) -> go.Bar | 
     return go.Scatter(y=np.nan_to_num(values), mode="lines", stackgroup="step", line=line, **fill, **common)
 
 
+def _clickable(table: pl.DataFrame, names: list[str]) -> go.Scatter:
+    """Points that cannot be seen on top of the areas: a click on a step needs a point."""
+    top = floats(table.select(pl.sum_horizontal(pl.col(names).fill_null(0))).to_series())
+    marker = {"size": 12, "opacity": 0.0, "color": "rgba(0,0,0,0)"}
+    return go.Scatter(
+        x=table["step"].to_numpy(), y=top, mode="markers", marker=marker, showlegend=False, hoverinfo="none"
+    )
+
+
 def _add_marks(figure: go.Figure, events: pl.DataFrame, dark: bool) -> None:
     inks = theme(dark)
-    for row, (mark, (name, symbol)) in enumerate(_MARKS.items()):
-        steps = events.filter(pl.col("mark") == mark)["step"].to_numpy()
+    for row, (kind, (name, symbol)) in enumerate(_MARKS.items()):
+        steps = events.filter(pl.col("mark") == kind)["step"].to_numpy()
         if not len(steps):
             continue
         steps = steps[thin(len(steps), steps.astype(float), limit=400)]

@@ -64,15 +64,22 @@ def last_line(grew_at: float | None) -> str:
     return t("Last new line {time} ago.", time=seconds(float(round(ago)), short=True).replace(".0 ", " "))
 
 
-def versions(opened: Opened) -> int:
-    """The newest version of all open paths, looked at now; costs what is new."""
-    newest = 0
-    for path in {each.path for each in opened.entries if each.path is not None}:
+def watch_all(opened: Opened) -> None:
+    """Draw the page anew when any of the open paths has grown."""
+    paths = tuple(dict.fromkeys(each.path for each in opened.entries if each.path is not None))
+    if paths:
+        _watch_all(paths, max(each.version for each in opened.entries))
+
+
+@st.fragment(run_every=2 * EVERY_S)
+def _watch_all(paths: tuple[str, ...], shown: int) -> None:
+    for path in paths:
         try:
-            newest = max(newest, load.follower(path).look()[0])
+            version, _ = load.follower(path).look()
         except TimeledgerError:
             continue
-    return newest
+        if version > shown:
+            st.rerun()
 
 
 def wait_for(opened: Opened) -> None:

@@ -67,7 +67,7 @@ def moment(at: datetime | None, now: datetime | None = None, zone: tzinfo | None
 
 def phase(name: str) -> str:
     """A phase as people call it."""
-    return t(palette.look(name).label)
+    return t(name if name in NAMES else palette.look(name).label)
 
 
 def lower(text: str) -> str:

@@ -53,14 +53,16 @@ def _escape(found: re.Match[str]) -> str:
     return f"{found[0][:-1]}\\{found[0][-1]}"
 
 
-def title(analysis: Analysis) -> None:
-    """The run's name, framework, state and progress."""
+def title(analysis: Analysis, *, named: bool = True) -> None:
+    """The run's name (unless it stands above already), framework, state and progress."""
     info, done, total = analysis.run.info, analysis.clock.position, analysis.projection.total_steps
-    facts = [safe(each) for each in (info.framework or info.format, str(info.setting("model") or "")) if each]
+    model = str(info.setting("model") or "")
+    model = model.rstrip("/").rpartition("/")[2] if model.startswith("/") else model
+    facts = [safe(each) for each in (info.framework or info.format, model) if each]
     if done is not None:
         facts.append(progress(done, total))
     spans = "".join(f"<span>{each}</span>" for each in facts)
-    bar = ""
+    name, bar = f"<h1>{safe(info.name)}</h1>" if named else "", ""
     if done is not None and total:
         done_share = min(100.0, 100.0 * done / total)
         bar = (
@@ -68,7 +70,7 @@ def title(analysis: Analysis) -> None:
             f'aria-valuemax="100" aria-valuenow="{done_share:.0f}"><div style="width:{done_share:.1f}%"></div></div>'
         )
     st.html(
-        f'<div class="tl-title"><h2>{safe(info.name)}</h2><span class="tl-state">{safe(t(STATES[analysis.state]))}</span>{spans}</div>{bar}'
+        f'<div class="tl-title">{name}<span class="tl-state">{safe(t(STATES[analysis.state]))}</span>{spans}</div>{bar}'
     )
 
 
@@ -215,19 +217,16 @@ def warnings(told: Sequence[str]) -> None:
         st.caption(f":material/warning: {quiet(each)}")
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str = "", left: int = 1) -> None:
-    """A plain table that prints and can be read aloud; columns from `left` on are numbers, aligned right."""
+def table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str = "", left: int = 1, right_to: int = 99
+) -> None:
+    """A plain table that prints and can be read aloud; columns from `left` to before `right_to` are numbers, aligned right."""
 
     def cells(row: Sequence[str], tag: str) -> str:
-        names = ["" if at < left else ' class="n"' for at in range(len(row))]
+        names = [' class="n"' if left <= at < right_to else "" for at in range(len(row))]
         return "".join(f"<{tag}{name}>{safe(together(cell))}</{tag}>" for name, cell in zip(names, row, strict=True))
 
     told = f"<caption>{safe(caption)}</caption>" if caption else ""
     body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
     heads = f"<thead><tr>{cells(columns, 'th')}</tr></thead>" if any(columns) else ""
     st.html(f'<div class="tl-scroll" tabindex="0"><table class="tl-table">{told}{heads}<tbody>{body}</tbody></table></div>')
-
-
-def coded(text: str) -> str:
-    """Text of our own in HTML, its `code` marked."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", safe(text))

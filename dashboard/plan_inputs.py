@@ -9,10 +9,13 @@ import streamlit as st
 
 from dashboard import load, parts, state
 from dashboard.language import mark, t
-from dashboard.load import Opened
+from dashboard.load import Entry, Opened
 from dashboard.localised import seconds
 from timeledger import plan
+from timeledger.frameworks import Framework, find_framework
+from timeledger.ladder import ladder
 from timeledger.plan import EXPERIMENTS, Estimate, PlanInputs, estimate
+from timeledger.plan_inputs import WHOLE
 
 _NONE: Final = mark("the defaults")
 
@@ -42,18 +45,32 @@ MORE: Final = (
     Input("max_tokens", mark("Limit on answer tokens"), 1, 64, mark("Only checked against the mean length"), True),
     Input("eval_every", mark("An evaluation every … steps"), 1, 10, "", True),
     Input("eval_s", mark("Seconds of one evaluation"), 0.0, 10.0, "", True),
+    Input("eval_questions", mark("Evaluation questions"), 1, 100, mark("Of one evaluation: gives its error, and what fewer would cost"), True),
+    Input("accuracy", mark("Accuracy now, 0 to 1"), 0.0, 0.05, mark("For the error of an evaluation and for groups without signal"), True),
+    Input("truncated", mark("Share of answers cut, 0 to 1"), 0.0, 0.01, mark("A tighter limit is proposed only where few are cut now"), True),
     Input("save_every", mark("A checkpoint every … steps"), 1, 10, "", True),
     Input("save_s", mark("Seconds of one checkpoint"), 0.0, 10.0, "", True),
     Input("gpus", mark("GPUs"), 1, 1, mark("Gives GPU-hours"), True),
     Input("price_per_gpu_hour", mark("Price of a GPU-hour"), 0.0, 0.1, mark("Gives the cost"), True),
 )  # fmt: skip
-_WHOLE: Final = {"prompts", "group_size", "steps", "max_tokens", "eval_every", "save_every", "gpus"}
+#: Changing one makes what was measured of the others untrue.
+_DEPENDS: Final = {
+    "mean_length": ("first_length", "length_growth", "longest"),
+    "fixed_s": ("sync_s", "sleep_wake_s"),
+    "max_tokens": ("truncated", "longest"),
+}
+#: Titles of `timeledger.plan.EXPERIMENTS`, for the catalogue.
+_TITLES: Final = (
+    mark("As it is: look at the sampling share"), mark("Group size doubled"), mark("Group size halved"), mark("Answers twice as long"),
+    mark("Four times the prompts: watch the overhead's share"), mark("Only 3 hours: as many steps as fit"),
+)  # fmt: skip
 
 
 def choose_source(opened: Opened) -> None:
-    """Start from the lesson's defaults or from an open run; a change fills the inputs anew."""
+    """Start from the lesson's defaults or from an open run (first: the one looked at last); a change fills the inputs anew."""
     labels = {"": t(_NONE)} | {each.key: each.label for each in opened.entries if each.run.has_steps}
-    wanted = state.plan_source() if state.plan_source() in labels else ""
+    first = state.plan_source() if state.planned() else (state.chosen() or "")
+    wanted = first if first in labels else ""
     if len(labels) > 1:
         keys = list(labels)
         wanted = (
@@ -62,18 +79,30 @@ def choose_source(opened: Opened) -> None:
     if wanted != state.plan_source() or not state.planned():
         state.plan_from(wanted)
         entry = opened.find(wanted)
-        found = plan.from_analysis(load.analysed(entry)) if entry is not None else {}
-        found = {name: (_rounded(value), source) for name, (value, source) in found.items()}
-        start = plan.plan_inputs(
-            {name: value for name, (value, _) in found.items()}, {name: source for name, (_, source) in found.items()}
-        )
+        start = _rounded(_from_run(entry)) if entry is not None else PlanInputs()
         state.start_plan(start)
         _fill(start)
 
 
-def _rounded(value: float | int) -> float | int:
-    """To four digits: more would promise what a fit or a mean cannot hold."""
-    return value if isinstance(value, int) else float(f"{value:.4g}")
+def _from_run(entry: Entry) -> PlanInputs:
+    analysis = load.analysed(entry)
+    facts = analysis.facts
+    given = {"gpus": facts.gpus, "price_per_gpu_hour": facts.price_per_gpu_hour, "currency": facts.currency or None}
+    return plan.from_run(analysis, given)
+
+
+def _rounded(inputs: PlanInputs) -> PlanInputs:
+    """What is shown, to four digits: more would promise what a fit or a mean cannot hold."""
+    shown = {each.field: getattr(inputs, each.field) for each in (*MAIN, *MORE)}
+    return inputs.model_copy(
+        update={name: float(f"{value:.4g}") for name, value in shown.items() if isinstance(value, float)}
+    )
+
+
+def framework(opened: Opened) -> Framework | None:
+    """The framework of the run that the plan starts from."""
+    entry = opened.find(state.plan_source())
+    return None if entry is None else find_framework(entry.run.info.framework)
 
 
 def compare_with_run(opened: Opened) -> None:
@@ -83,37 +112,49 @@ def compare_with_run(opened: Opened) -> None:
         return
     step_s = load.analysed(entry).clock.step_s
     if step_s is not None:
-        st.caption(t("Measured in {run}: a step takes {time} now.", run=parts.quiet(entry.label), time=seconds(step_s)))
+        st.caption(
+            t("Measured in {run}: a step takes {time} now.", run=parts.quiet(entry.label), time=seconds(step_s))
+        )
     lacking = [t(each.label) for each in MAIN if each.field not in start.sources]
     if lacking:
         names = t(", ").join(lacking)
         parts.warnings([t("Not in its log, so a default stands in: {names}. Type what you measured.", names=names)])
 
 
-def ask() -> PlanInputs:
-    """The inputs as they stand.
+def ask(*, folded: bool = False) -> PlanInputs:
+    """The inputs as they stand; `folded` puts them all behind a heading.
 
     Raises:
         ImpossiblePlan: numbers that cannot describe a run.
     """
-    start = state.planned()
+    start = state.planned() or PlanInputs()
     values: dict[str, Any] = {}
-    for at in range(0, len(MAIN), 2):
-        for place, each in zip(st.columns(2), MAIN[at : at + 2], strict=False):
-            with place:
-                values[each.field] = _number(each)
-                if start is not None and start.sources:
-                    st.caption(parts.quiet(_source(start, each.field, values[each.field])))
-    with st.expander(t("Evaluations, checkpoints, cost")):
+    with st.expander(t("The plan"), icon=":material/tune:") if folded else st.container():
+        for at in range(0, len(MAIN), 2):
+            for place, each in zip(st.columns(2), MAIN[at : at + 2], strict=False):
+                with place:
+                    values[each.field] = _number(each)
+                    if start.sources:
+                        st.caption(parts.quiet(_source(start, each.field, values[each.field])))
+    with st.expander(t("Evaluations, checkpoints, cost"), icon=":material/more_horiz:"):
         for each in MORE:
             values[each.field] = _number(each)
         values["currency"] = st.text_input(t("Currency"), key=_key("currency"), max_chars=8, persist_state="session")
-    kept = (
-        {}
-        if start is None
-        else {name: source for name, source in start.sources.items() if values.get(name) == getattr(start, name)}
-    )
-    return plan.plan_inputs(values, kept)
+    return _typed_over(start, values)
+
+
+def _typed_over(start: PlanInputs, values: dict[str, Any]) -> PlanInputs:
+    """The start with what was typed; what was measured together with a value that is changed goes with it."""
+    needed = {each.field for each in MAIN}
+    kept = {name: value for name, value in values.items() if value is not None or name not in needed}
+    changed = {name: value for name, value in kept.items() if (value or None) != (getattr(start, name) or None)}
+    if not changed:
+        return start
+    gone = {name for each in changed for name in _DEPENDS.get(each, ())} - changed.keys()
+    known = {name: value for name, value in start if name not in {"sources", "ranges", "spread", *gone}}
+    sources = {name: source for name, source in start.sources.items() if name not in changed}
+    ranges = {name: ends for name, ends in start.ranges.items() if name not in changed}
+    return plan.plan_inputs(known | changed, sources, ranges, start.spread)
 
 
 def _source(start: PlanInputs, field: str, value: float | int | None) -> str:
@@ -143,14 +184,26 @@ def reset() -> None:
     _fill(state.planned() or PlanInputs())
 
 
+def smoke_ladder(inputs: PlanInputs, opened: Opened) -> None:
+    """The short runs before the long one: what each takes and must show, and its command."""
+    found = ladder(inputs, framework(opened))
+    parts.head(t("Before the long run"))
+    rows = [(t("{count} steps", count=f"{each.steps:,}"), seconds(each.seconds), t(each.must_show)) for each in found.rungs]
+    parts.table((t("Test"), t("Takes"), t("It must show")), rows, left=1, right_to=2)
+    told = t("The tests together take {time}, loading the model each time ({load}) included.", time=seconds(found.smoke_s), load=seconds(found.load_s))
+    st.caption(told)
+    if commands := [each.command for each in found.rungs if each.command]:
+        st.code("\n".join(commands), language=None, wrap_lines=True)
+
+
 def _fill(inputs: PlanInputs) -> None:
-    values: dict[str, Any] = inputs.model_dump(exclude={"sources"})
-    for name, value in values.items():
-        st.session_state[_key(name)] = value
+    for each in (*MAIN, *MORE):
+        st.session_state[_key(each.field)] = getattr(inputs, each.field)
+    st.session_state[_key("currency")] = inputs.currency
 
 
 def _number(item: Input) -> float | int | None:
-    if item.field in _WHOLE:
+    if item.field in WHOLE:
         return st.number_input(
             t(item.label),
             min_value=int(item.least),

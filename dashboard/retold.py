@@ -6,9 +6,11 @@ What is not built here (reasons of a projection, notes, the evidence of advice) 
 from __future__ import annotations
 
 import math
+from datetime import tzinfo
 
 from dashboard.language import mark, spoken, t
 from dashboard.localised import moment, seconds, share
+from timeledger.budget import Cut
 from timeledger.compare import Ledger
 from timeledger.forecast import steps_done
 from timeledger.results import Analysis, Growth, Timing
@@ -29,7 +31,7 @@ _CAUSES = {
 }
 
 
-def headline(analysis: Analysis) -> str:
+def headline(analysis: Analysis, zone: tzinfo | None = None) -> str:
     """The one sentence a colleague could say aloud."""
     run, clock = analysis.run, analysis.clock
     if spoken() == "en":
@@ -39,7 +41,7 @@ def headline(analysis: Analysis) -> str:
         return engine_only if run.engine.height else t("This log has no training steps.")
     if clock.elapsed_s is None:
         return analysis.headline
-    told = [_lead(analysis)]
+    told = [_lead(analysis, zone)]
     breakdown, growth = analysis.breakdown, analysis.growth
     if breakdown.sampling_share:
         told.append(t("sampling takes {share} of a step", share=share(breakdown.sampling_share)))
@@ -48,7 +50,7 @@ def headline(analysis: Analysis) -> str:
     return t("{done}.", done=t("; ").join(told))
 
 
-def _lead(analysis: Analysis) -> str:
+def _lead(analysis: Analysis, zone: tzinfo | None) -> str:
     clock, projection, state = analysis.clock, analysis.projection, analysis.state
     spent, rest, total = seconds(clock.elapsed_s), projection.remaining_s, projection.total_steps
     steps = f"{steps_done(analysis.run, clock):,}"
@@ -65,7 +67,7 @@ def _lead(analysis: Analysis) -> str:
     if state == "stalled":
         return t("Stalled after {done}: {time} of work would be left ({between})", done=done, time=seconds(rest.mid), between=between)
     if projection.finish_at is not None and state == "running":
-        low, mid, high = (moment(each, analysis.facts.now) for each in projection.finish_at)
+        low, mid, high = (moment(each, analysis.facts.now, zone) for each in projection.finish_at)
         between = t("between {low} and {high}", low=low, high=high)
         return t("Finishes {when}, {between}: {done} done", when=mid, between=between, done=done)
     return t("{done} done, {time} to go ({between})", done=done, time=seconds(rest.mid), between=between)
@@ -125,3 +127,17 @@ def difference(found: Ledger) -> str:
 def _cause(part: str, cost_s: float) -> str:
     words = _CAUSES[part][0 if cost_s > 0 else 1]
     return t("{time} by {cause}", time=seconds(abs(cost_s)), cause=t(words))
+
+
+_EFFECTS = {
+    "steps": mark("A shorter piece of the same curve: the trend stays readable, the end point is lower."),
+    "data": mark("Fewer questions: almost no effect, RL is not driven by the amount of data."),
+    "max_tokens": mark("A tighter limit: only because few answers are cut now; long answers get no reward."),
+    "group_size": mark("A smaller group: the baseline is noisier and more groups carry no signal; never below 4."),
+    "eval_questions": mark("Fewer evaluation questions: a larger error, fine for trends."),
+}
+
+
+def effect(cut: Cut) -> str:
+    """What a cut does to the conclusion."""
+    return cut.effect if spoken() == "en" else t(_EFFECTS[cut.what])

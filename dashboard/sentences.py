@@ -12,7 +12,7 @@ from dashboard.language import mark, t
 from dashboard.localised import lower, phase, seconds, share
 from timeledger import units
 from timeledger.plan import Estimate
-from timeledger.results import Analysis, Backtest, Periodic
+from timeledger.results import Analysis, Periodic
 
 #: Where a clock, a total or a period may come from, for the catalogue.
 SOURCES = (
@@ -55,22 +55,23 @@ def projection(analysis: Analysis) -> str:
     return t("So far {done}; in all {middle}, {between}.", done=done, middle=seconds(total.mid), between=between)
 
 
-def as_told(analysis: Analysis) -> list[str]:
-    """What would have been said of the whole run at 10, 25 and 50 % of it, beside a plain progress bar, and the truth."""
-    told = [_told_at(each) for each in analysis.projection.backtest]
-    truth = next((each.truth_s for each in analysis.projection.backtest if each.truth_s is not None), None)
-    return told + ([t("It took {time}.", time=seconds(truth))] if told and truth is not None else [])
+def as_told(analysis: Analysis) -> list[tuple[str, ...]]:
+    """What would have been said of the whole run at 10, 25 and 50 % of it: share, most likely, interval, a plain progress bar."""
+    return [
+        (
+            share(each.share),
+            seconds(each.total_s.mid),
+            f"{seconds(each.total_s.low)} – {seconds(each.total_s.high)}",
+            seconds(each.tqdm_s),
+        )
+        for each in analysis.projection.backtest
+    ]
 
 
-def _told_at(said: Backtest) -> str:
-    total = said.total_s
-    told = t(
-        "At {share} of the steps it would have said {middle}, between {low} and {high}",
-        share=share(said.share), middle=seconds(total.mid), low=seconds(total.low), high=seconds(total.high),
-    )  # fmt: skip
-    if said.tqdm_s is not None:
-        told += t("; a plain progress bar {bar}", bar=seconds(said.tqdm_s))
-    return t("{done}.", done=told)
+def truth(analysis: Analysis) -> str:
+    """What the run took in the end, where it is over."""
+    found = next((each.truth_s for each in analysis.projection.backtest if each.truth_s is not None), None)
+    return "" if found is None else t("In the end it took {time}.", time=seconds(found))
 
 
 def health(analysis: Analysis) -> str:

@@ -84,6 +84,12 @@ def near(at: datetime, mid: datetime, now: datetime | None, zone: tzinfo | None)
     return f"{at.astimezone(zone):%H:%M}" if same_day else moment(at, now, zone)
 
 
+def shifted(at: datetime, by_s: float, now: datetime | None) -> datetime:
+    """A moment moved by seconds, never before now."""
+    moved = units.shift(at, by_s) or at
+    return moved if now is None else max(moved, now)
+
+
 def step(analysis: Analysis) -> Card:
     """What a step takes now, against the run's ordinary step."""
     now_s, usual = analysis.clock.step_s, ordinary_step(analysis)

@@ -13,7 +13,9 @@ import streamlit as st
 
 from dashboard import summary
 from dashboard.charts import floats, thin
+from dashboard.language import mark, t
 from dashboard.load import Entry
+from dashboard.localised import seconds, share, signed, signed_share
 from dashboard.parts import STATES
 from timeledger import report, units
 from timeledger.compare import Comparison
@@ -38,59 +40,61 @@ def spark(frame: pl.DataFrame, column: str) -> list[float]:
 
 def runs(pairs: Sequence[tuple[Entry, Analysis]], zone: tzinfo | None) -> str | None:
     """One line a run; the key of the run that was clicked."""
-    rows = [_run_row(entry, analysis, zone) for entry, analysis in pairs]
-    table = pd.DataFrame(rows)
+    table = pd.DataFrame([_run_row(entry, analysis, zone) for entry, analysis in pairs])
     config: dict[str, Any] = {
-        "run": st.column_config.TextColumn("Run", width="medium", pinned=True),
-        "done": st.column_config.ProgressColumn("Done", format="percent", min_value=0.0, max_value=1.0, width="small"),
-        "step": st.column_config.TextColumn("Step now", width="small", alignment="right"),
-        "steps": st.column_config.LineChartColumn("Step time", width="small", help="seconds of each step, over the run"),
-        "sampling": st.column_config.TextColumn("Sampling", width="small", alignment="right"),
-        "answers": st.column_config.TextColumn("Answers", width="small", alignment="right", help="mean response length, tokens"),
-        "state": "State", "finish": "Finish", "cost": "Cost",
+        "state": st.column_config.TextColumn(t("State"), width="small", pinned=True),
+        "run": st.column_config.TextColumn(t("Run"), width="medium", pinned=True),
+        "done": st.column_config.ProgressColumn(t("Done"), format="percent", min_value=0.0, max_value=1.0, width="small"),
+        "finish": t("Finish"),
+        "step": st.column_config.TextColumn(t("Step now"), width="small", alignment="right"),
+        "steps": st.column_config.LineChartColumn(t("Step time"), width="small", help=t("seconds of each step, over the run")),
+        "sampling": st.column_config.TextColumn(t("Sampling"), width="small", alignment="right"),
+        "answers": st.column_config.TextColumn(t("Answers"), width="small", alignment="right", help=t("mean response length, tokens")),
+        "cost": t("Cost"),
     }  # fmt: skip
     chosen = st.dataframe(
         table, hide_index=True, column_config=config, on_select="rerun", selection_mode=["single-row", "single-cell"], key="runs_table", placeholder="—",
-        alt="One line a run: state, progress, finish time, step time, sampling share, answers, cost.",
+        alt=t("One line a run: state, progress, finish time, step time, sampling share, answers, cost."),
     )  # fmt: skip
     picked = [*chosen.selection.rows, *(row for row, _ in chosen.selection.cells)]
     return pairs[picked[0]][0].key if picked and picked[0] < len(pairs) else None
 
 
+def finish_line(analysis: Analysis, zone: tzinfo | None) -> str:
+    """The finish of a run in one line."""
+    finish = summary.finish(analysis, zone)
+    value = t("needs {time}", time=finish.value) if finish.title == t("Still needs") else finish.value
+    return t(", ").join((value, *finish.under[:1]))
+
+
 def _run_row(entry: Entry, analysis: Analysis, zone: tzinfo | None) -> dict[str, Any]:
     done, total = analysis.clock.position, analysis.projection.total_steps
-    finish = summary.finish(analysis, zone)
-    cost = summary.cost(analysis)
-    growth = analysis.growth
     return {
+        "state": t(STATES[analysis.state]),
         "run": entry.label,
-        "finish": ", ".join(
-            (f"needs {finish.value}" if finish.title.startswith("Still") else finish.value, *finish.under[:1])
-        ),
-        "state": STATES[analysis.state],
         "done": round(min(1.0, done / total), 2) if done is not None and total else None,
-        "step": units.show_seconds(analysis.clock.step_s),
+        "finish": finish_line(analysis, zone),
+        "step": seconds(analysis.clock.step_s),
         "steps": spark(analysis.clock.steps, "wall_s"),
-        "sampling": units.show_share(analysis.breakdown.sampling_share),
-        "answers": units.show_number(growth.last),
-        "cost": cost.value,
+        "sampling": share(analysis.breakdown.sampling_share),
+        "answers": units.show_number(analysis.growth.last),
+        "cost": summary.cost(analysis).value,
     }
 
 
 def side_by_side(comparison: Comparison) -> None:
-    """Runs side by side; the best of each column is named under the table."""
+    """Runs side by side, with their difference from the first; the best of each column is named under the table."""
+    first = next(comparison.table.iter_rows(named=True))
     rows = []
     for row, analysis in zip(comparison.table.iter_rows(named=True), comparison.analyses, strict=True):
         cost = report.cost(analysis)
         rows.append(
             {
-                **{
-                    name: row[name]
-                    for name in ("run", "framework", "steps", "now_s", "step_s", "s_per_1k_tokens", "len_last")
-                },
+                **{name: row[name] for name in _PLAIN},
+                "against": _against(row["step_s"], first["step_s"], row["run"] == first["run"]),
                 "sampling": None if row["sampling_share"] is None else 100 * row["sampling_share"],
                 "hours": None if cost is None else cost.gpu_hours,
-                "total": units.show_seconds(row["total_s"] if row["total_s"] is not None else row["elapsed_s"]),
+                "total": seconds(row["total_s"] if row["total_s"] is not None else row["elapsed_s"]),
                 "times": spark(analysis.clock.steps, "wall_s"),
                 "lengths": spark(analysis.run.steps, "len_mean"),
                 "rewards": spark(analysis.run.steps, "reward"),
@@ -99,45 +103,55 @@ def side_by_side(comparison: Comparison) -> None:
     table = pd.DataFrame(rows)
     filled = [
         name
-        for name in table.columns
+        for name in _columns()
         if table[name].map(lambda cell: cell is not None and cell == cell and cell != []).any()
     ]
     st.dataframe(
-        table[filled],
-        hide_index=True,
-        column_config=_COLUMNS,
-        placeholder="—",
-        height="content",
-        alt="Runs side by side.",
-    )
+        table[filled], hide_index=True, column_config=_columns(), placeholder="—", height="content",
+        alt=t("Runs side by side."),
+    )  # fmt: skip
     _name_best(table)
 
 
-_COLUMNS: Final[dict[str, Any]] = {
-    "run": st.column_config.TextColumn("Run", pinned=True, width="medium"),
-    "framework": st.column_config.TextColumn("Framework", width="small"),
-    "steps": st.column_config.NumberColumn("Steps", format="localized", width="small"),
-    "now_s": st.column_config.NumberColumn("Step now, s", format="%.2f", width="small", help="an ordinary step now"),
-    "step_s": st.column_config.NumberColumn(
-        "Whole step, s", format="%.2f", width="small", help="evaluation and checkpoints spread over all steps"
-    ),
-    "s_per_1k_tokens": st.column_config.NumberColumn(
-        "s per 1,000 tokens", format="%.3f", help="seconds of a step per 1,000 answer tokens"
-    ),
-    "sampling": st.column_config.NumberColumn("Sampling, %", format="%.0f", width="small"),
-    "len_last": st.column_config.NumberColumn(
-        "Answers", format="%.0f", width="small", help="mean response length late in the run, tokens"
-    ),
-    "hours": st.column_config.NumberColumn("GPU-hours", format="%.2f", width="small"),
-    "total": st.column_config.TextColumn("Whole run", alignment="right", width="small"),
-    "times": st.column_config.LineChartColumn("Step time", width="small"),
-    "lengths": st.column_config.LineChartColumn("Answer length"),
-    "rewards": st.column_config.LineChartColumn("Reward", width="small"),
-}
+def _against(own: float | None, first: float | None, same: bool) -> str | None:
+    if same or own is None or not first:
+        return None
+    return f"{signed(own - first)} ({signed_share(own / first - 1)})"
+
+
+_PLAIN: Final = (
+    "run", "framework", "steps", "now_s", "step_s", "s_per_1k_tokens", "s_per_sample", "steps_per_hour", "tokens_per_hour",
+    "len_last",
+)  # fmt: skip
+
+
+def _columns() -> dict[str, Any]:
+    number, text, line = st.column_config.NumberColumn, st.column_config.TextColumn, st.column_config.LineChartColumn
+    return {
+        "run": text(t("Run"), pinned=True, width="medium"),
+        "framework": text(t("Framework"), width="small"),
+        "steps": number(t("Steps"), format="localized", width="small"),
+        "now_s": number(t("Step now, s"), format="%.2f", width="small", help=t("an ordinary step now")),
+        "step_s": number(t("Whole step, s"), format="%.2f", width="small", help=t("evaluation and checkpoints spread over all steps")),
+        "against": text(t("Against the first"), width="small", alignment="right", help=t("whole step, against that of the first run")),
+        "s_per_1k_tokens": number(t("s per 1,000 tokens"), format="%.3f", help=t("seconds of a step per 1,000 answer tokens")),
+        "s_per_sample": number(t("s per answer"), format="%.3f", width="small"),
+        "steps_per_hour": number(t("Steps an hour"), format="localized", width="small"),
+        "tokens_per_hour": number(t("Tokens an hour"), format="compact", width="small", help=t("answer tokens")),
+        "sampling": number(t("Sampling, %"), format="%.0f", width="small"),
+        "len_last": number(t("Answers"), format="%.0f", width="small", help=t("mean response length late in the run, tokens")),
+        "hours": number(t("GPU-hours"), format="%.2f", width="small"),
+        "total": text(t("Whole run"), alignment="right", width="small"),
+        "times": line(t("Step time"), width="small"),
+        "lengths": line(t("Answer length"), width="small"),
+        "rewards": line(t("Reward"), width="small"),
+    }  # fmt: skip
+
+
 _BEST: Final = {
-    "step_s": "shortest step",
-    "s_per_1k_tokens": "fewest seconds per 1,000 tokens",
-    "hours": "fewest GPU-hours",
+    "step_s": mark("shortest step"),
+    "s_per_1k_tokens": mark("fewest seconds per 1,000 tokens"),
+    "hours": mark("fewest GPU-hours"),
 }
 
 
@@ -146,6 +160,6 @@ def _name_best(table: pd.DataFrame) -> None:
     for column, label in _BEST.items():
         known = table[column].astype(float)
         if known.notna().sum() > 1:
-            told.append(f"{label}: {table['run'].iloc[int(known.argmin())]}")
+            told.append(f"{t(label)}: {table['run'].iloc[int(known.argmin())]}")
     if told:
         st.text(" · ".join(told))

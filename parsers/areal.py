@@ -47,7 +47,9 @@ class _ArealReader(TaggedReader):
         elif "finishes." in text and (match := _FINISHES.search(text)):
             self._finishes(match, text, piece.no)
         elif "Launcher: " in text and _LAUNCHED.search(text):
-            self.session("resume" if "is_recover_run=True" in text else "restart", piece.no, "the launcher starts again")
+            self.session(
+                "resume" if "is_recover_run=True" in text else "restart", piece.no, "the launcher starts again"
+            )
             self._step, self._boxed = None, {}
         elif "Training completes" in text or "Experiment Completes" in text:
             if match := _ELAPSED.search(text):

@@ -186,9 +186,7 @@ def settings(latest: Sequence[Source], sources: Sequence[Source]) -> tuple[dict[
             known = found.get(name)
             if known is None or _KIND[setting.kind] < _KIND[known.kind]:
                 found[name], keeps[name] = setting, each
-            elif (
-                name in schema.SETTINGS and each.label in late and keeps[name].label in late and _differ(known, setting)
-            ):
+            elif name in _WEIGHTY and each.label in late and keeps[name].label in late and _differ(known, setting):
                 text = f"{name} is {setting.value} here, {known.value} in {keeps[name].label} (kept)"
                 notes.append(Note("warning", 0, text, 1, each.label))
     return found, notes

@@ -22,6 +22,8 @@ __all__ = ["EXTRA", "Kind", "Meaning", "resolve", "setting", "setting_value", "s
 
 _TAG: Final = re.compile(r"@(?:sum|mean|avg|max|min|std|p\d+)$", re.IGNORECASE)
 _BRACKET: Final = re.compile(r"\s*\(([^()]*)\)\s*$")
+#: `lr(1e-3)`: written in thousandths.
+_FACTOR: Final = re.compile(r"\d+(?:\.\d+)?[eE]-?\d+")
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _RECENT: Final = re.compile(r"(?:最近|近|过去)\s*\d+\s*(?:轮|步|回合|次|个)|\blast[_ -]?\d+")
 _BLANK: Final = re.compile(r"[\s_\-.·:#?*`'\"，。、]+")
@@ -57,6 +59,8 @@ def resolve(key: str, unit: str = "") -> Meaning:
     found = _BRACKET.search(key)
     if not unit and found and found.group(1).strip().lower() in names.UNITS:
         unit = found.group(1).strip()
+    if found and not unit and (factor := _FACTOR.fullmatch(found.group(1).strip())):
+        return scaled(by_name(spell(key)), float(factor.group()))
     spelled = spell(key)
     measure, scale = names.UNITS.get(unit.lower(), ("", 1.0))
     by_unit = UNIT_RULES.get(measure)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -42,11 +42,6 @@ class Follower:
     def format(self) -> Format | None:
         """The file's format, None while it is not known."""
         return self._feeder.format if self._feeder is not None else None
-
-    @property
-    def feeder(self) -> Feeder | None:
-        """What reads the file now."""
-        return self._feeder
 
     def poll(self) -> bool:
         """Read what is new; True when the runs may have changed."""
@@ -145,11 +140,3 @@ def _store(folder: Path) -> tuple[object, ...]:
             at = Path(parent, name).stat()
             count, size, newest = count + 1, size + at.st_size, max(newest, at.st_mtime_ns)
     return (count, size, newest)
-
-
-def modified_of(path: Path) -> datetime | None:
-    """When the file was last written (UTC), None when it is gone."""
-    try:
-        return datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    except OSError:
-        return None

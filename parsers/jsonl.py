@@ -21,11 +21,12 @@ _COUNTED: Final = "no step number in the log: rows are counted"
 _STAMPS: Final = frozenset(
     {"timestamp", "time", "ts", "datetime", "created_at", "asctime", "date", "logged_at", "@timestamp"}
 )
+_RANKS: Final = ("rank", "global_rank", "local_rank", "process_index", "dp_rank")
 #: Rows of something else than training steps, by the words of their kind.
-_KINDS: Final = frozenset({"type", "event", "kind", "split", "phase", "mode", "stage", "prefix"})
-_NOT_TRAINING: Final = frozenset(
-    {"eval", "evaluation", "val", "validation", "test", "config", "sample", "completion", "progress", "summary"}
-)
+_KINDS: Final = ("type", "event", "kind", "split", "phase", "mode", "stage", "prefix")
+_NOT_TRAINING: Final = (
+    "eval", "evaluation", "val", "validation", "test", "config", "sample", "completion", "progress", "summary",
+)  # fmt: skip
 
 
 class _JsonlReader(LineReader):
@@ -38,6 +39,7 @@ class _JsonlReader(LineReader):
         self._look = resolver(origin.mapping)
         self._rows = RowWriter(self.build, repeats_restart=True)
         self._stepped: bool | None = None
+        self._rank: int | None = None
         self._count = 0
 
     def take(self, piece: Piece) -> None:
@@ -52,6 +54,9 @@ class _JsonlReader(LineReader):
             )
             self.build.note("skipped", text, piece.no)
             return
+        if self._of_other_rank(record):
+            self.build.note("repaired", "rows of another rank for the same steps: left out", piece.no)
+            return
         values = sort_out(flatten(_inner(record)), self._look)
         self._stamp(record, values)
         if _other(record, values):
@@ -60,6 +65,13 @@ class _JsonlReader(LineReader):
             return
         if values.known or (values.step is not None and values.step == self._rows.last):
             self._row(values, piece.no)
+
+    def _of_other_rank(self, record: dict[str, Any]) -> bool:
+        """True for a row of another process than the first one's, where every rank writes its own."""
+        rank = next((record[key] for key in _RANKS if type(record.get(key)) is int), None)
+        if self._rank is None:
+            self._rank = rank
+        return rank is not None and rank != self._rank
 
     def _row(self, values: Sorted, no: int) -> None:
         step = values.step
@@ -120,15 +132,11 @@ def _kind_of(record: dict[str, Any]) -> str:
 
 def _other(record: dict[str, Any], values: Sorted) -> bool:
     """True for rows of an evaluation, a sample, a configuration."""
-    if any(_kind_of(record).startswith(name) for name in _NOT_TRAINING):
+    if _kind_of(record).startswith(_NOT_TRAINING):
         return True
-    names = [spell(key) for key in values.extra]
-    return (
-        set(values.columns) <= {"epoch"}
-        and not values.phases
-        and bool(names)
-        and all(name.startswith("eval") for name in names)
-    )
+    if values.phases or not values.columns.keys() <= {"epoch"}:
+        return False
+    return bool(values.extra) and all(spell(key).startswith("eval") for key in values.extra)
 
 
 def recognises(head: Head) -> Confidence:

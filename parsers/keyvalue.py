@@ -51,6 +51,7 @@ class _KeyValueReader(LineReader):
         self._open = False
         self._waiting: Sorted | None = None
         self._waiting_line = 0
+        self._under_head: Sorted | None = None
         self._before: set[str] = set()
         self._counted = False
         self._bar_total: int | None = None
@@ -116,10 +117,13 @@ class _KeyValueReader(LineReader):
 
     def _better(self, mark: Mark) -> None:
         """A better step mark than any before: rows under worse ones were parts of steps."""
-        if self._rows.rows and self._family < _WORST:
+        under = self._under_head if self._family == _WORST and self._mark_rank > mark.rank else None
+        if self._rows.rows and (self._family < _WORST or under is not None):
             self.build = RunBuilder(self.origin, self.format_name, self.framework)
             self._engine.build = self.build
             self._restart()
+        if under is not None:  # `Iteration 1/3` stood before the loop: what came then is the first step's
+            self._waiting, self._before = under, set(under.names)
         self._family = mark.rank
 
     def _write(self, step: int, line: Line, no: int, *, first: bool = False) -> None:
@@ -159,8 +163,8 @@ class _KeyValueReader(LineReader):
             mark = Mark(line.bar.n, line.bar.total, 6, "bar")
             self._progress(line.bar, line.bar.n, line.bar.elapsed_s, no)
             self._shown = self._shown or line.bar.desc == "train"
-        if mark is None or mark.rank > min(self._family, self._mark_rank):
-            return
+        if mark is None or mark.rank > min(self._family, self._mark_rank) or mark.total == 1:
+            return  # `Iteration 1/1` is a loop around the steps
         last = self._rows.last
         style = _DIGITS.sub("#", line.text.strip())
         near = last is None or mark.step == last or line.bar is not None or mark.step - last == (self._rows.gap or 1)
@@ -184,6 +188,8 @@ class _KeyValueReader(LineReader):
         if self._mark is None or names & self._before:
             self._wait(line, names, no)
         elif not self._rows.has(self._mark, names) or line.sub or self._open:
+            if self._family == _WORST:
+                self._under_head = values
             self._write(self._mark, line, no)
         else:
             self._wait(line, names, no)

@@ -38,7 +38,7 @@ _PREFIX: Final = re.compile(
 _SUFFIX: Final = re.compile(r"\s{2,}[\w./\-]+\.py:\d+\s*$")
 _NOISE: Final = re.compile(
     r"Dropping entry|Loading (?:checkpoint|safetensors|pt)|Capturing|Processed prompts|Generating rollouts|^\s*\[DEBUG\]"
-    r"|Cumul\.|Summary|\w=\S+ [<>]=? |time \(ms\)|Traceback|^\s*(?:import|from|def|class|return|for|if|print|assert|raise|self\.)\b[^|]*[:(=]"
+    r"|Cumul\.|Summary|\w=\S+ [<>]=? |time \(ms\) \||Traceback|^\s*(?:import|from|def|class|return|for|if|print|assert|raise|self\.)\b[^|]*[:(=]"
     r"|\blast checkpoint\b| --[a-z][\w-]+[ =].* --[a-z]|^\s*(?:>>>|\$|#!|//|/\*)",
 )
 _FINAL: Final = re.compile(
@@ -201,7 +201,9 @@ def _is_weak(column: str, key: str) -> bool:
 
 def _sure_clocks(found: Scan) -> int:
     """Times written with their unit (`33.1s`) are as telling as a reward; `time = 15` may be a sum in a worked answer."""
-    return sum(1 for pair in found.pairs if pair.value.unit in {"s", "ms"} and pair.value.glued)
+    return sum(
+        isinstance(value, Value) and value.glued and value.unit in {"s", "ms"} for _, value in found.pairs
+    )
 
 
 def _only_eval(values: Sorted, found: Scan) -> bool:
@@ -251,7 +253,7 @@ def _training_bar(text: str) -> tuple[Bar | None, str | None]:
             ), ""
     if "it" not in text or "[" not in text or ("<" not in text and "it [" not in text):
         return None, text
-    found = list(bars(text))
+    found = bars(text)
     if not found:
         return None, text
     bar = found[-1]

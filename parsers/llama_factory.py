@@ -2,6 +2,7 @@
 
 (src/llamafactory/train/callbacks.py) `accuracy` is the share of preference pairs ranked right (DPO); `throughput` is a mean
 since the start. `elapsed_time` counts the session: a resumed run starts over near 0, which opens a segment.
+Where the clock goes on and only the step goes back, two nodes write into one file.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ from parsers.trl_rows import Record, RowWriter, gaps
 from timeledger import units
 
 _PROGRESS: Final = {"current_steps", "total_steps", "percentage", "elapsed_time", "remaining_time"}
+#: The clocks of two processes that write into one file differ by this much; a resumed run's starts over.
+_APART_S: Final = 5.0
+_APART: Final = 0.1
+_SECOND: Final = "rows of a second process that writes into the same file (another node): left out"
 _RENAMED: Final = {"accuracy": "rewards/accuracies"}
 
 
@@ -51,6 +56,9 @@ class LlamaFactoryReader(LineReader):
         total = row.get("total_steps")
         total = total if isinstance(total, int) and not isinstance(total, bool) and total > 0 else None
         if self._seen and (step < self._seen[-1] or (elapsed is not None and elapsed < self._elapsed)):
+            if elapsed is not None and elapsed >= self._elapsed - max(_APART_S, _APART * self._elapsed):
+                self.build.note("repaired", _SECOND, line)
+                return
             self._restart(step, line)
         self._metrics(metrics_of(row), step, elapsed, line)
         self.build.setting("total_steps", total, "total_steps")

@@ -16,8 +16,10 @@ from timeledger.run import Note, Run, RunInfo, Setting
 _RANK: Final = {
     name: place
     for place, name in enumerate((
-        "trainer_state", "wandb", "mlflow", "verl_jsonl", "swift", "llama_factory", "trackio", "tensorboard",
-        "trl", "verl", "openrlhf", "nemo_rl", "skyrl", "areal", "slime", "prime_rl", "roll", "notebook", "jsonl", "csv", "keyvalue",
+        "trainer_state", "wandb", "mlflow", "verl_jsonl", "tagged_jsonl", "swift", "llama_factory", "trackio", "tensorboard",
+        "trl", "verl", "openrlhf", "nemo_rl", "skyrl", "areal", "slime", "prime_rl", "roll", "open_instruct",
+        "torchtune", "torchforge",
+        "notebook", "jsonl", "csv", "keyvalue",
         "vllm", "sglang",
     ))
 }  # fmt: skip

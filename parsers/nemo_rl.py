@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
+from parsers.printed import numbers
 from parsers.reprs import ReprDump
 from parsers.settings import from_config
 from parsers.tag_tables import NEMO_RL, Ph
@@ -23,11 +24,13 @@ _PAIR: Final = re.compile(r"(\w+)=(\S+?)(?:,|$)")
 _VALIDATING: Final = re.compile(r"Starting validation at step (\d{1,9})")
 _GENERATING: Final = re.compile(r"Generating responses for batch of size (\d{1,9})")
 _SAVING: Final = re.compile(r"Saving checkpoint for step (\d{1,9})")
+_SINGLE: Final = re.compile(r"train step (\d{1,9})/(\d{1,9})\s+trainer_v=")
+_TIMED: Final = re.compile(r"[\d.]+s(?: \([\d.]+%\))?$")
 _SETUP: Final = re.compile(r"Total setup time: ([\d.]+)s")
 _LIMIT: Final = re.compile(r"(?:Max number of (?:steps|epochs)|Timeout) has been reached")
 #: Titles of blocks, in the order in which they are looked for (one is part of another).
 _TITLES: Final = {
-    "Validation Timing:": "validation timing", "Validation Results:": "validation", "Training Results:": "training",
+    "Validation Timing:": "validation timing", "Validation Results": "validation", "Training Results:": "training",
     "Performance Metrics:": "performance", "Timing:": "timing",
 }  # fmt: skip
 #: What stands in a block -> the name under which trackers have it.
@@ -69,7 +72,7 @@ class _NemoReader(TaggedReader):
             self._bullet(text, line)
         elif "=====" in text and self._header(text, line):
             pass
-        elif ":" in text and (title := next((name for name in _TITLES if name in text), None)):
+        elif (":" in text or "Results" in text) and (title := next((name for name in _TITLES if name in text), None)):
             self._open_block(_TITLES[title], text, line)
         elif not self._words(text, line):
             self.rest(text, line)
@@ -111,18 +114,19 @@ class _NemoReader(TaggedReader):
         if match is None:
             return
         name, raw = match[1].strip(), match[2].strip()
-        if self._block == "validation" or self._block == "validation timing":
+        block = self._block or _block_of(name, raw)  # excerpts leave titles out
+        if block == "validation" or block == "validation timing":
             self._validation(name, raw, line)
         elif self._step is None:
             return
-        elif self._block == "timing":
+        elif block == "timing":
             self._timer(self._step, name, units.seconds(_SHARE.sub("", raw)), text, line)
         elif (value := units.number(raw.split(" ")[0].rstrip("%"))) is not None:
-            if self._block == "training":
+            if block == "training":
                 self.put(self._step, {_TRAINING.get(name, f"train/{name}"): value}, line)
                 if name == "Avg Trajectory Age":
                     self._asynchronous()
-            elif self._block == "performance":
+            elif block == "performance":
                 self.put(self._step, {f"performance/{name}": value}, line)
 
     def _timer(self, step: int, name: str, seconds: float | None, text: str, line: int) -> None:
@@ -187,6 +191,11 @@ class _NemoReader(TaggedReader):
             self._dump.begin()
         elif "Running initial validation" in text:
             self._validated = 0
+        elif self._step is not None and text.lstrip().startswith("step_metrics={"):
+            self.put(self._step, {f"train/{key}": value for key, value in numbers(text).items()}, line)
+        elif match := _SINGLE.search(text):  # the single controller names the step behind its times
+            self._last = int(match[1])
+            self.build.setting("total_steps", int(match[2]) or None, "NeMo-RL: train step line", replace=True)
         elif _LIMIT.search(text):
             self.finish(line, text.strip(), self.moment(text))
         else:
@@ -202,12 +211,19 @@ class _NemoReader(TaggedReader):
         if self._step is None:
             return
         found = {name: units.number(value.rstrip(",")) for name, value in _PAIR.findall(raw)}
-        self.put(self._step, {f"train/advantages/{name}": value for name, value in found.items() if value is not None}, line)
+        self.put(
+            self._step, {f"train/advantages/{name}": value for name, value in found.items() if value is not None}, line
+        )
 
     def _config(self, found: dict[str, SettingValue]) -> None:
         limit = found.get("grpo.max_num_steps")
         self._limit = limit if isinstance(limit, int) and limit > 0 else None
         from_config(self.build, found, "NeMo-RL: printed configuration")
+
+
+def _block_of(name: str, raw: str) -> str:
+    """The block that a bullet without a title over it belongs to."""
+    return "timing" if _TIMED.match(raw) else "training" if name in _TRAINING else ""
 
 
 def recognises(head: Head) -> Confidence:

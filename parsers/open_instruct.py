@@ -92,7 +92,14 @@ class _PanelReader(TaggedReader):
                     tags[name if category == "other" else f"{category}/{name}"] = value
         step = tags.get(_STEP)
         if lost:
-            self.build.note("missing", "values are printed with two decimals: a smaller one shows as 0.00 and is unknown", line)
+            self.build.note(
+                "missing", "values are printed with two decimals: a smaller one shows as 0.00 and is unknown", line
+            )
+        if step is None and any(name.startswith("eval/") for name in tags):
+            self.rows.flush()
+            shown = ", ".join(f"{name} {value:g}" for name, value in tags.items() if name.startswith("eval/"))
+            self.build.event("evaluation", line=line, at=self.moment(text) or self._now, text=shown)
+            return
         if step is None or step < 0:
             self.build.note("skipped", "a panel of metrics without training_step", line)
             return
@@ -119,7 +126,9 @@ def _settle(build: RunBuilder, found: dict[str, SettingValue]) -> None:
         return
     build.setting("sequences_per_step", prompts * group, f"{_SOURCE}: prompts x samples a prompt", "inferred")
     if isinstance(episodes := found.get("total_episodes"), int) and episodes >= prompts * group:
-        build.setting("total_steps", episodes // (prompts * group), f"{_SOURCE}: total_episodes / sequences a step", "inferred")
+        build.setting(
+            "total_steps", episodes // (prompts * group), f"{_SOURCE}: total_episodes / sequences a step", "inferred"
+        )
     if isinstance(ahead := found.get("async_steps"), int):
         build.setting("async_mode", ahead > 0, f"{_SOURCE}: async_steps", "inferred")
 

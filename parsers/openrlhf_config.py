@@ -59,6 +59,9 @@ _KEPT: Final = frozenset(
         "vllm_num_engines", "vllm.num_engines", "ref_num_nodes", "actor_num_nodes", "actor_num_gpus_per_node",
         "deepspeed_enable_sleep", "ds.enable_sleep", "adam_offload", "flash_attn", "attn_implementation",
         "dynamic_filtering", "use_kl_loss", "max_samples", "vllm_sync_backend",
+        "algo.dynamic_filtering_enable", "vllm.sync_backend", "enable_prefix_caching", "vllm.enable_prefix_caching",
+        "train.dynamic_batch_enable", "use_dynamic_batch", "use_liger_kernel", "ds.use_liger_kernel", "deepcompile",
+        "ds.deepcompile", "ds.attn_implementation", "ds.adam_offload",
     }
 )  # fmt: skip
 _NEVER: Final = {"save_steps", "eval_steps"}

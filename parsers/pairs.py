@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from parsers.bracketed import Bracketed
 from parsers.dicts import dict_pairs
 from parsers.fields import resolve
 from parsers.marks import Mark, leading_mark, take_marks
@@ -75,6 +76,7 @@ class Scan:
     has_dict: bool = False
     inside: str = ""
     parents: dict[str, str] = field(default_factory=dict)
+    units: Bracketed = field(default_factory=Bracketed)
 
 
 def scan(text: str) -> Scan:
@@ -93,7 +95,7 @@ def scan(text: str) -> Scan:
     if marks.epoch is not None:
         out.pairs.append(Pair("epoch", Value(float(marks.epoch))))
         out.head = "epoch" if out.mark is None else ""
-    text = _QUOTED_TEXT.sub(_hide, text)
+    text = out.units.hide(_QUOTED_TEXT.sub(_hide, text))
     _take_pairs(text, out)
     out.mark = out.mark or leading_mark(text)
     return out
@@ -169,6 +171,7 @@ def _one(before: str, value: Value, last: bool, head: str, out: Scan) -> str:
     """Sort out one value by the text before it; gives back the head (`Rewards:` of `Rewards: mean=0.5, std=0.1`)."""
     body, sep = _separator(_drop_tag(before))
     head, segment = _head(body, sep, head, out)
+    segment = out.units.show(segment)
     over = head
     if segment.lower() in _STATISTICS and out.pairs:
         if "(" in body:  # `reward 0.5 (max 1.0, min 0.0)`

@@ -1,4 +1,7 @@
-"""Takes the wrapping off: gzip, NUL padding, byte order marks, UTF-16 and terminal recordings, whatever the chunking."""
+"""Takes the wrapping off: gzip, NUL padding, byte order marks, UTF-16, terminal recordings and collectors' envelopes.
+
+Whatever the chunking, the same bytes come out.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Final
 
-from parsers import asciinema
+from parsers import asciinema, enveloped
 
 #: Most bytes that one step of unpacking may give, so that a small file cannot fill the memory at once.
 _PART: Final = 4 * 1024 * 1024
@@ -132,7 +135,7 @@ class _Text:
         self.begun = False
         self._hole = False
         self._decoder: codecs.IncrementalDecoder | None = None
-        self._recording: asciinema.Unwrapper | None = None
+        self._recording: asciinema.Unwrapper | enveloped.Unwrapper | None = None
 
     def feed(self, data: bytes) -> bytes:
         if self.begun:
@@ -141,6 +144,8 @@ class _Text:
         if len(self._start) >= _START and (self._hole or self._start.startswith(_HOLE)):
             self._hole = True
             self._start = self._start.lstrip(_NUL)
+        if len(self._start) < enveloped.LONGEST and enveloped.may_be(self._start) and b"\n" not in self._start:
+            return b""
         return self._begin() if len(self._start) >= _START else b""
 
     def finish(self) -> bytes:
@@ -156,6 +161,8 @@ class _Text:
             self._recording = asciinema.Unwrapper()
         else:
             data = data.removeprefix(codecs.BOM_UTF8)
+            if enveloped.may_be(data) and enveloped.is_enveloped(data):
+                self._recording = enveloped.Unwrapper()
         return self._turn(data)
 
     def _turn(self, data: bytes) -> bytes:

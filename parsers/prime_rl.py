@@ -13,7 +13,7 @@ from parsers.text import Piece
 from timeledger import units
 
 _CLOCK: Final = re.compile(r"(?<!\d)(\d{2}):(\d{2}):(\d{2})\s+(?:TRACE|DEBUG|INFO|SUCCESS|WARNING|ERROR)\b")
-_STEP: Final = re.compile(r"SUCCESS\s+(?:\[\w[\w.\- ]*\]\s*)?Step (\d{1,9}) \|(.*)")
+_STEP: Final = re.compile(r"SUCCESS\s+(?:\[\w[\w.\- ]*\]\s*)?(?:\w+ \| )?[Ss]tep (\d{1,9}) \|(.*)")
 #: The first shape: `Finished orchestrator step 3 in 12.34s (Avg. Reward: 0.50, Throughput: 812.3 tokens/s, ...)`.
 _FINISHED: Final = re.compile(r"Finished (orchestrator|training) step (\d{1,9}) in ([\d.]+)s(?: \((.*)\))?")
 _FIELD: Final = re.compile(r"([A-Za-z][A-Za-z.\- ]*?):?\s+([+-]?(?:\d|nan|inf).*)$")
@@ -61,7 +61,7 @@ class _PrimeReader(TaggedReader):
         if text.lstrip().startswith('{"timestamp"'):
             text = self._unpacked(text)
         self._tick(text)
-        if "Step " in text and (match := _STEP.search(text)):
+        if "tep " in text and (match := _STEP.search(text)):
             self._step(int(match[1]), match[2].split("|"), line)
         elif "Finished " in text and (match := _FINISHED.search(text)):
             self._step(int(match[2]), [f"{match[3]}s", *(match[4] or "").split(", ")], line, match[1] == "training")
@@ -140,7 +140,9 @@ class _PrimeReader(TaggedReader):
             self.build.note("info", "Seq. Length counts the prompt too")
         if tags.get("batch/async_level", 0) > 0 or tags.get("batch/off_policy_level/max", 0) > 0:
             self.build.setting("async_mode", True, "prime-rl: answers of an older policy", "inferred")
-            self.build.note("info", "prime-rl trains and generates at the same time: times of single steps jump, use their mean")
+            self.build.note(
+                "info", "prime-rl trains and generates at the same time: times of single steps jump, use their mean"
+            )
 
     @staticmethod
     def _field(field: str, tags: dict[str, float]) -> None:
@@ -167,7 +169,9 @@ class _PrimeReader(TaggedReader):
         step = int(match[2]) if match[2] else None
         seconds = float(match[3]) if match[3] else None
         if seconds is None:
-            seconds = next((took for part in match[4].split("|") if (took := units.seconds(part.strip())) is not None), None)
+            seconds = next(
+                (took for part in match[4].split("|") if (took := units.seconds(part.strip())) is not None), None
+            )
         text = f"{match[1]}{match[4].rstrip()}"
         self.rows.flush()
         self.build.event("evaluation", line=line, at=self._at, step=step, seconds=seconds, text=text)
@@ -180,13 +184,13 @@ class _PrimeReader(TaggedReader):
             self._orchestrates, self._paused_s = False, 0.0
 
 
-_TELLING: Final = re.compile(r"\| ?(?:Reward|Loss|Seq\. Length|Mismatch KL|Trainable|Entropy)\b")
+_TELLING: Final = re.compile(r"\| ?(?:(?:Avg\. )?Reward|Loss|Seq\. Length|Mismatch KL|Trainable|Entropy)\b")
 
 
 def recognises(head: Head) -> Confidence:
     """CERTAIN: a step line of either process, plain or as a JSON entry."""
     for line in head.lines:
-        if "Step " in line and "|" in line and _TELLING.search(line):
+        if "tep " in line and "|" in line and _TELLING.search(line):
             if _STEP.search(line) or ('"SUCCESS"' in line and '"message": "Step ' in line):
                 return Confidence(Sure.CERTAIN, line[:120])
         elif "Finished orchestrator step" in line or "Orchestrator paused: waiting for trainer" in line:

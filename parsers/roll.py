@@ -18,7 +18,9 @@ _FINISHED: Final = re.compile(r"pipeline step (\d{1,9}) finished")
 _STEP_KEYS: Final = ("system/global_step", "system/step", "global_step")
 #: The time of the step before, under this step's number.
 _TOTAL: Final = "time/step_total"
-_PART: Final = re.compile(r"(?:\w+/)?time/(reward_postprocess|get_token_reward|get_sample_level_mask|compute_advantage)$")
+_PART: Final = re.compile(
+    r"(?:\w+/)?time/(reward_postprocess|get_token_reward|get_sample_level_mask|compute_advantage)$"
+)
 _MOVED: Final = re.compile(r"time/(\w+)/(train_step|compute_log_probs|compute_values)/(onload|offload)$")
 _AGGREGATE: Final = re.compile(r"@\w+$")
 
@@ -102,7 +104,9 @@ def _numbers(raw: str) -> dict[str, float]:
     if not isinstance(found, dict):
         return {}
     return {
-        key: float(value) for key, value in found.items() if isinstance(value, int | float) and not isinstance(value, bool)
+        key: float(value)
+        for key, value in found.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
     }
 
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from parsers import clocks
 from parsers.build import RunBuilder
@@ -28,12 +28,11 @@ _EARLIEST: Final = 1e9  # epoch seconds of 2001: a smaller number under `time` i
 _RECENT: Final = 512
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A key and its value, as they stand on the line."""
+class Pair(NamedTuple):
+    """A key and its value, as they stand on the line; a number alone stands for itself."""
 
     key: str
-    value: Value
+    value: Value | float
 
 
 @dataclass(slots=True)
@@ -114,28 +113,35 @@ def _mapped(key: str, name: str) -> Meaning:
     )
 
 
-def sort_out(pairs: Iterable[Pair], look: Resolver = resolve) -> Sorted:
+def sort_out(pairs: Iterable[tuple[str, Value | float]], look: Resolver = resolve) -> Sorted:
     """Sort one line's pairs by what they mean."""
     out = Sorted()
-    for pair in pairs:
-        _sort_pair(out, pair, look)
+    for key, value in pairs:
+        if isinstance(value, Value):
+            _sort_value(out, key, value, look(key, value.unit))
+        elif (meaning := look(key, "")).kind == "extra":  # by far the most keys of a long row
+            if value == value:
+                out.extra.setdefault(key, value)
+        elif meaning.kind == "step":
+            _sort_step(out, Value(value), meaning)
+        elif (canonical := meaning.of(value)) is not None:
+            _sort_number(out, key, canonical, meaning, "")
     for meaning, count in out.counts:
         whole = out.columns.get("sequences")
         if whole and 0 <= count <= whole:
             share = count / whole
             out.put(meaning.name, 1 - share if meaning.complement else share, meaning.rank)
     _nest(out)
-    if all(phase == "other" for phase, _ in out.phases.values()):  # a duration, but nothing says it is a part of a step
+    if out.phases and all(phase == "other" for phase, _ in out.phases.values()):  # a duration, but nothing says it is a part of a step
         out.extra.update({f"{key} (s)": seconds for key, (_, seconds) in out.phases.items()})
         out.phases = {}
     return out
 
 
-def _sort_pair(out: Sorted, pair: Pair, look: Resolver) -> None:
-    value, meaning = pair.value, look(pair.key, pair.value.unit)
+def _sort_value(out: Sorted, key: str, value: Value, meaning: Meaning) -> None:
     if value.items and not (meaning.kind == "column" and meaning.name in _LISTABLE):
         return
-    number: float | None = value.number
+    number = value.number
     if meaning.kind == "step":
         _sort_step(out, value, meaning)
         return
@@ -149,34 +155,40 @@ def _sort_pair(out: Sorted, pair: Pair, look: Resolver) -> None:
             value.number / whole,
             Meaning("column", meaning.name, meaning.rank, complement=meaning.complement),
         )
-    canonical = meaning.of(number) if number is not None else None
+    canonical = meaning.of(number)
     if canonical is None:
         return
-    if meaning.kind == "total":
-        out.total = int(canonical) if canonical < 1e12 and canonical >= 1 else out.total
-    elif meaning.kind == "column":
-        out.put(meaning.name, canonical, meaning.rank, pair.key)
+    _sort_number(out, key, canonical, meaning, value.unit)
+    if meaning.kind == "column":
         if value.spread is not None and meaning.name == "reward":
-            out.put("reward_std", value.spread, 5, f"{pair.key} ±")
+            out.put("reward_std", value.spread, 5, f"{key} ±")
         if value.items:
             out.lists.add(meaning.name)
-    elif meaning.kind == "phase":
-        out.phases.setdefault(pair.key, (meaning.name, canonical))
-        if value.unit or pair.key.endswith(("_s", "_sec", "_seconds", "_ms")):
-            out.timed.add(pair.key)
-    elif meaning.kind == "at":
+
+
+def _sort_number(out: Sorted, key: str, canonical: float, meaning: Meaning, unit: str) -> None:
+    kind = meaning.kind
+    if kind == "column":
+        out.put(meaning.name, canonical, meaning.rank, key)
+    elif kind == "phase":
+        out.phases.setdefault(key, (meaning.name, canonical))
+        if unit or key.endswith(("_s", "_sec", "_seconds", "_ms")):
+            out.timed.add(key)
+    elif kind == "total":
+        out.total = int(canonical) if canonical < 1e12 and canonical >= 1 else out.total
+    elif kind == "at":
         out.at = _moment(canonical)
-    elif meaning.kind == "count":
+    elif kind == "count":
         out.counts.append((meaning, canonical))
-        out.extra.setdefault(pair.key, canonical)
-    elif meaning.kind == "clock" and canonical >= _EARLIEST:
+        out.extra.setdefault(key, canonical)
+    elif kind == "clock" and canonical >= _EARLIEST:
         out.at = out.at or _moment(canonical)
-    elif meaning.kind in {"clock", "mean_step"}:
-        out.clocks.setdefault(clocks.key(pair.key, meaning), canonical)
-    elif meaning.kind == "remaining":
+    elif kind in {"clock", "mean_step"}:
+        out.clocks.setdefault(clocks.key(key, meaning), canonical)
+    elif kind == "remaining":
         out.extra["remaining_s"] = canonical
     else:
-        out.extra.setdefault(f"{pair.key} ({value.unit})" if value.unit in _SHOWN else pair.key, canonical)
+        out.extra.setdefault(f"{key} ({unit})" if unit in _SHOWN else key, canonical)
 
 
 def _sort_step(out: Sorted, value: Value, meaning: Meaning) -> None:
@@ -198,7 +210,7 @@ def _moment(seconds: float) -> datetime | None:
 
 def _nest(out: Sorted) -> None:
     """`rollout_generate` lies inside `rollout` when both are timed."""
-    for name in out.phases:
+    for name in out.phases if len(out.phases) > 1 else ():
         inside = [other for other in out.phases if other != name and name.startswith((f"{other}_", f"{other}/"))]
         if inside and name not in out.parents:
             out.parents[name] = max(inside, key=len)
@@ -222,7 +234,7 @@ class RowWriter:
         self._repeats_restart = repeats_restart
         self._ranks: dict[int, dict[str, int]] = {}
         self._values: dict[int, dict[str, float]] = {}
-        self._phases: set[tuple[int, str]] = set()
+        self._timed: dict[int, set[str]] = {}
 
     def alike(self) -> bool:
         """True when two steps tell mostly the same things, as the rows of a log do."""
@@ -247,34 +259,41 @@ class RowWriter:
     def write(self, step: int, values: Sorted, line: int, at: datetime | None = None, *, sub: bool = False) -> None:
         """Add a line's values to a step. `sub`: a line of a part of the step, which gives way to the step's own."""
         self._session(step, values, line, sub)
-        self.rows += step not in self._values
-        known = self._values.setdefault(step, {})
-        ranks = self._ranks.setdefault(step, {})
-        extra = {**({} if sub else values.extra), **values.clocks}
-        if step != self.last and (self.last is None or step > self.last):
+        worse = 20 if sub else 0
+        if (known := self._values.get(step)) is None:  # the usual case: one line a step
+            known = self._values[step] = {}
+            self._ranks[step] = {name: rank + worse for name, rank in values.ranks.items()} if worse else dict(values.ranks)
+            self._timed[step] = set()
+            self.rows += 1
+            new = values.columns
+        else:
+            ranks = self._ranks[step]
+            new = {
+                name: value for name, value in values.columns.items() if values.ranks[name] + worse < ranks.get(name, 99)
+            }
+            ranks.update({name: values.ranks[name] + worse for name in new})
+        if self.last is None or step > self.last:
             self.gap, self.last = (None if self.last is None else step - self.last), step
-        new = {
-            name: value
-            for name, value in values.columns.items()
-            if values.ranks[name] + (20 if sub else 0) < ranks.get(name, 99)
-        }
-        ranks.update({name: values.ranks[name] + (20 if sub else 0) for name in new})
         known.update(new)
-        known.update({name: value for name, value in values.clocks.items() if name not in known})
-        known.update({f"phase {name}": seconds for name, (_, seconds) in values.phases.items()})
         self.build.row(step, new, line=line, at=at or values.at, overwrite=True)
-        self.build.row(step, {}, line=line, extra=extra)
-        self._write_phases(step, values)
+        if extra := values.clocks if sub else values.extra | values.clocks:
+            for name, value in values.clocks.items():
+                known.setdefault(name, value)
+            self.build.row(step, {}, line=line, extra=extra)
+        if values.phases:
+            self._write_phases(step, values, known)
         if values.total is not None and step <= values.total:
             self.total = max(values.total, self.total or 0)
-        while len(self._ranks) > _RECENT:
+        if len(self._ranks) > _RECENT:
             first = next(iter(self._ranks))
-            del self._ranks[first], self._values[first]
+            del self._ranks[first], self._values[first], self._timed[first]
 
-    def _write_phases(self, step: int, values: Sorted) -> None:
+    def _write_phases(self, step: int, values: Sorted, known: dict[str, float]) -> None:
+        timed = self._timed[step]
         for name, (phase, seconds) in values.phases.items():
-            if (step, name) not in self._phases:
-                self._phases.add((step, name))
+            known[f"phase {name}"] = seconds
+            if name not in timed:
+                timed.add(name)
                 self.build.phase(step, phase, seconds, name=name, parent=values.parents.get(name))
 
     def _session(self, step: int, values: Sorted, line: int, sub: bool) -> None:
@@ -296,7 +315,7 @@ class RowWriter:
         self.build.new_segment()
         self.build.event("restart", line=line, step=step, text=f"the step count goes back from {self.last} to {step}")
         self.last = self.gap = None
-        self._ranks, self._values, self._phases = {}, {}, set()
+        self._ranks, self._values, self._timed = {}, {}, {}
 
 
 def merge(into: Sorted, late: Sorted) -> None:

@@ -30,6 +30,10 @@ _TRAINER: Final = {
     "eval_on_start": "eval_at_start",
     "_name_or_path": "model",
 }
+#: Kept under `trl.` and their own names: what advice about a run may need.
+_KEPT: Final = (
+    "use_liger_kernel", "torch_compile", "mask_truncated_completions", "attn_implementation", "generation_batch_size",
+)  # fmt: skip
 #: Arguments of the engine inside TRL, told only when it is used.
 _ENGINE: Final = {
     "vllm_mode": "vllm_mode",
@@ -155,6 +159,9 @@ def _trainer(build: RunBuilder, config: Mapping[str, Any], source: str) -> None:
         found.pop("max_steps", None)
     for key, name in _TRAINER.items():
         build.setting(name, found.get(key), f"{source}: {key}")
+    for key in _KEPT:
+        if key in config:
+            build.setting(f"trl.{key}", scalar(config[key]), f"{source}: {key}")
     if found.get("use_vllm") is True:
         for key, name in _ENGINE.items():
             build.setting(name, found.get(key), f"{source}: {key}")

@@ -14,13 +14,12 @@ from parsers.tags import Meaning, meaning
 from parsers.text import Piece, bars, strip_actor
 from parsers.verl_config import overrides
 from parsers.yaml_lines import YamlDump
-from timeledger import units
 
 _STARTED: Final = re.compile(r"Started: '([\w/]+)'")
 _FINISHED: Final = re.compile(r"Finished: '([\w/]+)', time cost: ([\d.]+)s")
 _STATUS: Final = re.compile(r":train:\d+ - (\{.*)")
 _STEP: Final = re.compile(r"- Step (\d{1,9}): ?$")
-_RESUMED: Final = re.compile(r"(?:Resumed training from|Loaded checkpoint.*?) global_step[ _](\d{1,9})")
+_RESUMED: Final = re.compile(r"(?:Resumed training from|checkpoint state from:?) global_step[ _](\d{1,9})")
 _TOTAL: Final = re.compile(r"Total steps: (\d{1,9})\b")
 _PAIR: Final = re.compile(r"\b([a-z][\w/]*): ([+-]?(?:\d[\d.]*(?:e[+-]?\d+)?|nan|inf))\b")
 _CONFIG: Final = re.compile(r"\| .* - (?:SkyRL-Train config:\s*)?([a-z_]+:)?\s*$")
@@ -30,6 +29,11 @@ _BARS: Final = ("Training Batches Processed", "Training Step Progress")
 _TELLING: Final = ("avg_final_rewards: ", "reward/avg_", "batch_num_seq: ")
 _PREFIXED: Final = {"batch_num_seq": "generate/batch_num_seq", "batch_padded_seq_len": "generate/batch_padded_seq_len",
                     "avg_final_rewards": "loss/avg_final_rewards", "avg_response_length": "generate/avg_num_tokens"}  # fmt: skip
+#: Only a step has these: a log whose beginning was cut off may open with one.
+_INSIDE: Final = {
+    "generate", "postprocess_generator_output", "convert_to_training_input", "fwd_logprobs_values_reward",
+    "compute_advantages_and_returns", "train_critic_and_policy",
+}  # fmt: skip
 _CHECKPOINTS: Final = {"save_checkpoints", "save_hf_model"}
 _MOST_LINES: Final = 500
 #: The padded width of the batch under a name that promises the length.
@@ -54,7 +58,7 @@ class _SkyReader(TaggedReader):
 
     def _fresh(self) -> None:
         self._current = 0
-        self._open = False
+        self._open = self._headless = False
         self._trained = self._over = False
         self._at: datetime | None = None
         self._tags: dict[str, float] = {}
@@ -83,12 +87,14 @@ class _SkyReader(TaggedReader):
     def _timer(self, text: str, line: int) -> bool:
         if match := _STARTED.search(text):
             self._confirm(line)
-            if match[1] == "step" and not self._open:
-                self._current, self._open, self._given = self._current + 1, True, set()
+            if match[1] == "step" or match[1] in _INSIDE:
+                self._begin(whole=match[1] == "step")
             return True
         if (match := _FINISHED.search(text)) is None:
             return False
         name, seconds = match[1], float(match[2])
+        if name in _INSIDE:
+            self._begin(whole=False)
         if self._open:
             self._times[name] = self._times.get(name, 0.0) + seconds
             self._trained = self._trained or name == "train_critic_and_policy"
@@ -97,8 +103,17 @@ class _SkyReader(TaggedReader):
         elif name == "eval" or self._current > 0:
             self._between(name, seconds, line)
         if name in _CHECKPOINTS and self._current > 0:
-            self.build.event("checkpoint", line=line, at=self.moment(text), step=self._current, seconds=seconds, text=name)
+            self.build.event(
+                "checkpoint", line=line, at=self.moment(text), step=self._current, seconds=seconds, text=name
+            )
         return True
+
+    def _begin(self, *, whole: bool) -> None:
+        """A step begins, or was begun before the log does: its number is then what the bar says behind it."""
+        if self._open:
+            return
+        self._current, self._open, self._given = self._current + 1, True, set()
+        self._headless = not whole and self.rows.empty
 
     def _between(self, name: str, seconds: float, line: int) -> None:
         """Work after the step's own time."""
@@ -113,7 +128,7 @@ class _SkyReader(TaggedReader):
         if not self._over:
             return
         times, self._times = self._times, {}
-        self._open = self._over = self._trained = False
+        self._open = self._over = self._trained = self._headless = False
         self._put(self._tags | {"timing/step": times.pop("step")}, line)
         self._tags = {}
         for name, seconds in times.items():
@@ -135,8 +150,11 @@ class _SkyReader(TaggedReader):
     # --- dicts --------------------------------------------------------------------------------------------
 
     def _status(self, raw: str, line: int) -> None:
-        self._confirm(line)
         found = numbers(raw)
+        if self._headless:
+            self._tags |= {f"policy/{name}": value for name, value in found.items()}
+            return
+        self._confirm(line)
         if _WIDTH in found:
             self.build.note("info", "response_length of the step's dict is the padded width, not a length")
         if self._current > 0 and found:
@@ -175,10 +193,12 @@ class _SkyReader(TaggedReader):
     # --- everything else ----------------------------------------------------------------------------------
 
     def _bar(self, text: str, line: int) -> None:
-        self._confirm(line)
         for bar in bars(text):
             if not bar.desc.endswith(_BARS) or not bar.total:
                 continue
+            if self._headless and self._over and bar.n > 0:
+                self._current = bar.n
+            self._confirm(line)
             self.build.setting("total_steps", bar.total, "SkyRL: progress bar")
             if self.rows.empty and not self._open and bar.elapsed_s == 0:
                 self._current = max(self._current, bar.n)
@@ -223,7 +243,11 @@ def recognises(head: Head) -> Confidence:
     """CERTAIN: its timers, or the lines of a step's rewards and lengths."""
     weak = NO
     for line in head.lines:
-        if "time cost: " in line and (match := _FINISHED.search(line)) and meaning(f"timing/{match[1]}").framework == "SkyRL":
+        if (
+            "time cost: " in line
+            and (match := _FINISHED.search(line))
+            and meaning(f"timing/{match[1]}").framework == "SkyRL"
+        ):
             return Confidence(Sure.CERTAIN, line[:120])
         if "avg_final_rewards: " in line or ("time cost: " in line and _FINISHED.search(line) and "skyrl" in line):
             return Confidence(Sure.CERTAIN, line[:120])

@@ -17,11 +17,17 @@ from parsers.text import Piece
 from timeledger.run import SettingValue
 
 _LINE: Final = re.compile(
-    r"(?:^|[\s)])(?P<role>[a-z]+-)?(?P<what>perf|rollout|step|eval|passrate|multi_turn) (?P<n>\d{1,9}): (?P<dict>\{.*)"
+    r"(?:^|[\s):])(?P<role>[a-z]+-)?(?P<what>perf|rollout|step|eval|passrate|multi_turn) (?P<n>\d{1,9}): (?P<dict>\{.*)"
 )
 _TIMER: Final = re.compile(r"Timer (\w+) end \(elapsed: ([\d.]+)s\)")
 #: Keys of the trainer's own `perf` line; the other one comes from the rollout manager.
-_TRAINER: Final = ("perf/train_time", "perf/step_time", "perf/total_train_time", "perf/train_wait_time", "perf/actor_train_time")
+_TRAINER: Final = (
+    "perf/train_time",
+    "perf/step_time",
+    "perf/total_train_time",
+    "perf/train_wait_time",
+    "perf/actor_train_time",
+)
 _ROLLOUT: Final = "perf/rollout_time"
 _WAIT: Final = "perf/train_wait_time"
 _ZERO: Final = "rollout/zero_std/count_"
@@ -82,11 +88,19 @@ class _SlimeReader(TaggedReader):
             self._trained(number, tags, line, self.moment(text[: match.start()] + " "))
         elif what == "perf":
             self._rolled(number, tags, line, self.moment(text[: match.start()] + " "))
+        elif what == "eval":
+            self._evaluated(number, tags, line, self.moment(text[: match.start()] + " "))
         else:
             if what == "rollout":
                 self._begins(number, line, told=True)
-            tags.pop("rollout/step", None)
-            self.put(number, tags, line)
+            self.put(number, {key: value for key, value in tags.items() if key.startswith(f"{what}/")}, line)
+
+    def _evaluated(self, number: int, tags: dict[str, float], line: int, at: datetime | None) -> None:
+        """Scores of an evaluation; a generation time on this line is its own."""
+        found = {key: value for key, value in tags.items() if key.startswith("eval/") and key != "eval/step"}
+        if (seconds := tags.get(_ROLLOUT)) is not None:
+            found["eval/runtime"] = seconds
+        self.put(number, found, line, at)
 
     def _begins(self, number: int, line: int, *, told: bool) -> None:
         """The trainer (`told`), or for want of its word the rollout manager, turns to this rollout."""

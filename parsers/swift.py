@@ -80,6 +80,8 @@ def _float(value: int | float) -> float:
 
 def without_progress(metrics: Metrics) -> Metrics:
     """The row's metrics alone."""
+    if _PROGRESS.isdisjoint(metrics.numbers) and _PROGRESS.isdisjoint(metrics.words):
+        return metrics
     return Metrics(
         {key: value for key, value in metrics.numbers.items() if key not in _PROGRESS},
         {key: value for key, value in metrics.words.items() if key not in _PROGRESS},

@@ -1,35 +1,32 @@
 """Flat metric names of RL frameworks, as they stand in TensorBoard, W&B, MLflow and metric files: one table a framework.
 
-A name maps to a `Col` (a column of `schema.STEPS`), a `Ph` (a phase), or an `Eval` (belongs to an evaluation). The tables
-serve the console readers too, so that one name means one thing wherever it is found. TRL's names stand in `trl_keys`,
-verl's in `verl_keys`.
+A name maps to a `Col` (a column of `schema.STEPS`) or a `Ph` (a phase). The tables serve the console readers too, so that
+one name means one thing wherever it is found. TRL's names stand in `trl_keys`, verl's in `verl_keys`.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
+from parsers.tag_entries import Col, Ph, Table
+from parsers.tag_tables_async import OPEN_INSTRUCT, PRIME_RL, TORCHFORGE, TORCHTUNE
 
-class Col(NamedTuple):
-    """A column of `schema.STEPS`: value * scale + offset. Of several names for one column the lowest rank counts."""
-
-    column: str
-    scale: float = 1.0
-    offset: float = 0.0
-    rank: int = 0
-
-
-class Ph(NamedTuple):
-    """A phase: see `schema.PHASES` for what parent, outside and overlaps mean. `scale` makes seconds of the value."""
-
-    phase: str
-    parent: str | None = None
-    outside: bool | None = None
-    overlaps: bool = False
-    scale: float = 1.0
-
-
-Table = dict[str, Col | Ph]
+__all__ = [
+    "AREAL",
+    "NEMO_RL",
+    "NOT_WHAT_IT_SEEMS",
+    "OPENRLHF",
+    "OPEN_INSTRUCT",
+    "PRIME_RL",
+    "ROLL",
+    "SKYRL",
+    "SLIME",
+    "TORCHFORGE",
+    "TORCHTUNE",
+    "Col",
+    "Ph",
+    "Table",
+]  # fmt: skip
 
 #: NVIDIA NeMo-RL (TensorBoard, W&B). Timers print flat: `prepare_for_generation/total` contains the transfer, the idle
 #: timers overlap others, and not all of `timing/` is a time (`valid_tokens_per_sec_per_gpu`).
@@ -38,6 +35,8 @@ NEMO_RL: Final[Table] = {
     "timing/train/generation": Ph("rollout"),
     "timing/train/exposed_generation": Ph("rollout"),
     "timing/train/policy_and_reference_logprobs": Ph("old_logprob"),
+    "timing/train/policy_logprobs": Ph("old_logprob", parent="timing/train/policy_and_reference_logprobs"),
+    "timing/train/reference_logprobs": Ph("ref_logprob", parent="timing/train/policy_and_reference_logprobs"),
     "timing/train/logprob_inference_prep": Ph("sleep_wake"),
     "timing/train/reward_calculation": Ph("reward"),
     "timing/train/advantage_calculation": Ph("advantage"),
@@ -226,6 +225,11 @@ SLIME: Final[Table] = {
     "perf/critic_train_time": Ph("update_critic", parent="perf/train_time"),
     "perf/log_probs_time": Ph("old_logprob", parent="perf/train_time"),
     "perf/ref_log_probs_time": Ph("ref_logprob", parent="perf/train_time"),
+    "perf/teacher_log_probs_time": Ph("ref_logprob", parent="perf/train_time"),
+    "perf/old_actor_log_probs_time": Ph("old_logprob", parent="perf/train_time"),
+    "perf/values_time": Ph("values", parent="perf/train_time"),
+    "perf/ref_model_update_time": Ph("other", parent="perf/train_time"),
+    "perf/update_weights_pause_time": Ph("weight_sync", parent="perf/update_weights_time"),
     "perf/data_preprocess_time": Ph("data", parent="perf/train_wait_time"),
     "perf/update_weights_time": Ph("weight_sync", parent="perf/train_wait_time"),
     "perf/sleep_time": Ph("sleep_wake", parent="perf/train_wait_time"),
@@ -283,115 +287,6 @@ ROLL: Final[Table] = {
     "actor/approxkl": Col("kl"),
     "system/batch_size": Col("sequences"),
     "time/step_total_of": Col("step_s"),
-}
-
-#: prime-rl (`metrics.jsonl`, W&B): trainer and orchestrator run at once, so a wait is idle time, not generation. `seq_len`
-#: counts the prompt too; the `orchestrator/` and `trainer/` names are of its console.
-PRIME_RL: Final[Table] = {
-    "time/step": Col("step_s"),
-    "time/wait_for_batch": Ph("wait"),
-    "time/load_data": Ph("data"),
-    "time/broadcast_weights": Ph("weight_sync"),
-    "time/save_ckpt": Ph("checkpoint"),
-    "time/forward_backward": Ph("update"),
-    "time/wait_for_policy": Ph("wait"),
-    "time/pack": Ph("data"),
-    "time/generate_completions": Ph("rollout"),
-    "time/teacher_logprobs": Ph("ref_logprob"),
-    "time/parallel_preprocess": Ph("data"),
-    "optim/lr": Col("lr"),
-    "optim/grad_norm": Col("grad_norm"),
-    "loss/mean": Col("loss"),
-    "entropy/all/mean": Col("entropy"),
-    "perf/peak_memory": Col("mem_gib"),
-    "reward/mean": Col("reward"),
-    "reward/all/mean": Col("reward"),
-    **{
-        f"{key}{which}/{what}": Col(f"len_{what}", rank=rank)
-        for key, rank in (("decode_len", 0), ("completion_len", 0), ("seq_len", 1))
-        for which in ("", "/all")
-        for what in ("mean", "max", "min")
-    },
-    "is_truncated/mean": Col("truncated"),
-    "is_truncated/all/mean": Col("truncated"),
-    "prefill_len/all/mean": Col("prompt_len"),
-    "prompt_len/mean": Col("prompt_len"),
-    "progress/tokens": Col("tokens"),
-    "progress/samples": Col("sequences"),
-    "orchestrator/sequences": Col("sequences"),
-    "orchestrator/throughput": Col("gen_tok_s"),
-    "trainer/throughput": Col("train_tok_s"),
-    "advantage/mean": Col("adv_mean"),
-}
-
-#: torchtune: the asynchronous recipe's workers write their units into the names (the others share hand-written loops' names).
-TORCHTUNE: Final[Table] = {
-    "train_worker_performance/total_step_time (s)": Col("step_s"),
-    "train_worker_performance/time_grpo_steps (s)": Ph("update"),
-    "train_worker_performance/time_weight_sync (s)": Ph("weight_sync"),
-    "train_worker_performance/time_weight_gather (s)": Ph("weight_sync"),
-    "train_worker_performance/time_waiting_buffer (s)": Ph("wait"),
-    "datacollector_worker_performance/total_rollout_time (s)": Ph("rollout", overlaps=True),
-    "postprocessing_worker_performance/time_total_ref_step (s)": Ph("ref_logprob", overlaps=True),
-    "postprocessing_worker_performance/time_waiting_buffer (s)": Ph("wait", overlaps=True),
-    "postprocessing_worker_performance/time_model_running (s)": Ph(
-        "ref_logprob", parent="postprocessing_worker_performance/time_total_ref_step (s)", overlaps=True
-    ),
-}
-
-#: torchforge: a tracer's times are means over the rollouts of a step, which run beside training; the training loop runs once.
-_ROLLOUTS: Final = {
-    "data_loading": "data", "policy_generation": "rollout", "reward_evaluation": "reward",
-    "reference_model_calculate_logprobs": "ref_logprob", "compute_logprobs": "old_logprob",
-}  # fmt: skip
-_TRAINING: Final = {
-    "waiting_for_buffer": "wait", "train_step": "update", "push_weights": "weight_sync", "update_weights": "weight_sync",
-    "drop_weights": "weight_sync",
-}  # fmt: skip
-TORCHFORGE: Final[Table] = {
-    **{
-        f"main_perf/{loop}/{key}/duration_avg_s": Ph(phase, overlaps=True)
-        for loop in ("continuous_rollouts", "rollout")
-        for key, phase in _ROLLOUTS.items()
-    },
-    **{
-        f"main_perf/{loop}/{key}/duration_avg_s": Ph(phase)
-        for loop in ("continuous_training", "training")
-        for key, phase in _TRAINING.items()
-    },
-    "main_perf/continuous_training/total_duration_avg_s": Col("step_s"),
-    "main_perf/training/total_duration_avg_s": Col("step_s"),
-    "generator_perf/generate/total_duration_avg_s": Ph("rollout", overlaps=True),
-    "generator/generate/avg_tokens_generated": Col("len_mean"),
-    "generator/generate/count_sequences_completed": Col("sequences"),
-    "reward/evaluate_response/avg_total_reward": Col("reward"),
-    "rl_trainer/learning_rate": Col("lr"),
-    "rl_trainer/avg_loss": Col("loss"),
-}
-
-#: open-instruct: generation overlaps training; `time/total` is the step. `learner_tokens_per_second_step` is per step time.
-OPEN_INSTRUCT: Final[Table] = {
-    "time/total": Col("step_s"),
-    "time/training": Ph("update"),
-    "time/saving": Ph("checkpoint"),
-    "time/weight_sync": Ph("weight_sync"),
-    "time/trainer_waiting_for_data": Ph("wait"),
-    "time/reward": Ph("reward", overlaps=True),
-    "time/generation_waiting_for_trainer": Ph("wait", overlaps=True),
-    "time/group_generation_max": Ph("rollout", overlaps=True),
-    "time/group_generation_mean": Ph("rollout", parent="time/group_generation_max", overlaps=True),
-    "time/group_generation_min": Ph("rollout", parent="time/group_generation_max", overlaps=True),
-    **{f"time/weight_sync_{what}": Ph("weight_sync", parent="time/weight_sync") for what in ("mean", "max", "min")},
-    "time/health_check": Ph("other"),
-    "val/sequence_lengths": Col("len_mean"),
-    "val/sequence_lengths_max": Col("len_max"),
-    "val/sequence_lengths_min": Col("len_min"),
-    "val/stop_rate": Col("truncated", -1.0, 1.0),
-    "val/num_step_tokens": Col("tokens"),
-    "scores": Col("reward"),
-    "val/advantages_mean": Col("adv_mean"),
-    "objective/kl1_avg": Col("kl"),
-    "loss/total_avg": Col("loss", rank=-1),
 }
 
 #: Names that are not what their words say: padded widths, the step before, rates under a timer's prefix, running means,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 from parsers.base import Origin
 from parsers.build import RunBuilder
@@ -14,6 +15,9 @@ from parsers.text import YearlessClock, stamp, stamp_has_zone
 from parsers.trl_ending import Ending
 from parsers.vllm import EngineLines
 from timeledger.run import Run
+
+#: The stamp that a container's log puts before each line.
+_STAMPED: Final = re.compile(r"^\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:\d{2}) ")
 
 
 class TaggedReader(LineReader):
@@ -76,9 +80,12 @@ class TaggedReader(LineReader):
         return at
 
     def rest(self, text: str, line: int) -> None:
-        """A line that is none of the format's own: an engine's, or a sign of the end."""
-        if not self.engine.take(text, line, self.clock):
-            self.ending.take(text, line)
+        """A line that is none of the format's own: an engine's, or a sign of the end.
+
+        What a worker prints ends nothing: its exceptions are handled, or the driver raises them once more.
+        """
+        if not self.engine.take(text, line, self.clock) and "pid=" not in text[:100]:
+            self.ending.take(_STAMPED.sub("", text), line)
 
     def settle(self, build: RunBuilder) -> None:
         """Write on a copy of the builder what later lines may still revise."""

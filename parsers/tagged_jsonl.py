@@ -19,6 +19,8 @@ _FRAMEWORKS: Final = frozenset(
 _STEPS: Final = ("step", "_step", "global_step", "trainer/global_step", "system/global_step", "training_step")
 _CLOCKS: Final = ("time", "timestamp", "_timestamp", "ts")
 _LOOK: Final = 60
+#: Share of lines that may be no objects (cut off, or another's).
+_BROKEN: Final = 0.4
 
 
 class _TaggedJsonlReader(TaggedReader):
@@ -36,7 +38,10 @@ class _TaggedJsonlReader(TaggedReader):
         tags = {
             key: float(value)
             for key, value in record.items()
-            if isinstance(value, int | float) and not isinstance(value, bool) and key not in _STEPS and key not in _CLOCKS
+            if isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and key not in _STEPS
+            and key not in _CLOCKS
         }
         self.put(step, tags, piece.no, _at(record))
 
@@ -62,11 +67,15 @@ def _at(record: dict[str, Any]) -> datetime | None:
 def recognises(head: Head) -> Confidence:
     """CERTAIN: two rows with a step and names that only one framework writes; one, in a file that has no more."""
     found, first = 0, ""
-    for line in head.lines[:_LOOK]:
-        record = parse(line)
-        if record is None:
-            return NO
-        if _step(record) is not None and any(meaning(key).framework in _FRAMEWORKS for key in record if "/" in key):
+    records = [(line, parse(line)) for line in head.lines[:_LOOK]]
+    if sum(record is None for _, record in records) > _BROKEN * len(records):
+        return NO
+    for line, record in records:
+        if (
+            record is not None
+            and _step(record) is not None
+            and any(meaning(key).framework in _FRAMEWORKS for key in record if "/" in key)
+        ):
             found += 1
             first = first or line
     enough = found >= 2 or (found == 1 and head.whole)

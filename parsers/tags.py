@@ -85,6 +85,10 @@ _TELLING: Final = {
         "prime-rl": r"time/(?:wait_for|broadcast_weights|forward_backward|generate_completions)|entropy/all/|is_truncated/|seq_len/all/",
     }.items()
 }
+#: Means of torchforge's tracers over any number of calls: only those that its table names are times of a step.
+_TRACED: Final = re.compile(r"_perf/.*duration_(?:avg|max)_s$")
+#: Timers of slime and its forks that no table names: they lie inside one of the others.
+_SLIMES: Final = re.compile(r"perf/\w+_time$")
 _LAST_RESORT: Final = 10
 #: First parts of a name that only group metrics.
 _GROUPS: Final = {"train", "training", "rollout", "rollouts", "metrics", "charts", "stats", "env", "episode", "global"}
@@ -150,6 +154,8 @@ def _rest(name: str) -> Meaning:
         return Meaning("evaluation", name=name)
     if _OFF.match(name):
         return Meaning("off", name=name)
+    if _TRACED.search(name) or _SLIMES.match(name):
+        return Meaning("unknown", name=name)
     if name.startswith("timing/train/"):  # a timer of a NeMo-RL fork: its words say less than they seem to
         return Meaning("phase", "other", name, framework="NeMo-RL")
     found = fields.resolve(name)

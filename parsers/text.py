@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from timeledger import units
@@ -188,29 +189,36 @@ class Bar(NamedTuple):
     end: int
 
 
-def bars(text: str) -> Iterator[Bar]:
+def bars(text: str) -> tuple[Bar, ...]:
     """Every progress bar state in a piece of text, in order (captures often glue other text behind or before one)."""
-    if "[" not in text or "]" not in text:
-        return
-    at = 0
     drawn, counted = "%|" in text, "it [" in text
+    return _bars(text, drawn, counted) if (drawn or counted) and "]" in text else ()
+
+
+@lru_cache(maxsize=16)  # a bar that was written past is drawn again as it was
+def _bars(text: str, drawn: bool, counted: bool) -> tuple[Bar, ...]:
+    found: list[Bar] = []
+    at = 0
     while match := (drawn and _BAR.search(text, at)) or (counted and _COUNT.search(text, at)):
         _, n, total, elapsed, remaining, pace, unit, post = match.groups() if match.re is _BAR else _of_count(match)
         rate, unit = _rate(pace) if pace else None, unit.strip() if unit else ""
         start, end = match.span()
-        yield Bar(
-            text[at:start].strip().rstrip(":"),
-            int(n),
-            int(total) if total else None,
-            _clock(elapsed),
-            None if remaining is None or remaining == "?" else _clock(remaining),
-            (1 / rate if unit.endswith("/s") else rate) if rate else None,
-            unit,
-            post.lstrip(", ") if post else "",
-            start,
-            end,
+        found.append(
+            Bar(
+                text[at:start].strip().rstrip(":"),
+                int(n),
+                int(total) if total else None,
+                _clock(elapsed),
+                None if remaining is None or remaining == "?" else _clock(remaining),
+                (1 / rate if unit.endswith("/s") else rate) if rate else None,
+                unit,
+                post.lstrip(", ") if post else "",
+                start,
+                end,
+            )
         )
         at = end
+    return tuple(found)
 
 
 def _of_count(match: re.Match[str]) -> tuple[str | None, ...]:

@@ -79,9 +79,33 @@ def _value(token: str) -> float | None:
         return units.number(plain)
 
 
+def _evenly(text: str, start: int, end: int) -> Metrics | None:
+    """The dict between `start` and `end` when all its numbers are plain, or all in quotes: cut at the quotes at once."""
+    inner = text[start + 1 : end - 1]
+    parts = inner.split("'")
+    if parts[0]:
+        return None
+    quoted = len(parts) > 3 and parts[2] == ": "
+    keys, tokens = (parts[1::4], parts[3::4]) if quoted else (parts[1::2], parts[2::2])
+    count = len(keys)
+    colon, comma = ("': '", "', '") if quoted else ("': ", ", '")
+    if len(tokens) != count or inner.count(colon) != count or inner.count(comma) != count - 1:
+        return None
+    if not quoted:
+        tokens = [token[2:-2] for token in tokens[:-1]] + [tokens[-1][2:]]
+    elif len(parts) != 4 * count + 1 or parts[-1]:
+        return None
+    try:
+        return Metrics(dict(zip(keys, map(float, tokens), strict=True)), {}, quoted, start, end)
+    except ValueError:
+        return None
+
+
 def _plainly(text: str, start: int) -> Metrics | None:
     """The dict at `start` when all of it is single-quoted keys with plain or quoted numbers, as trainers print it."""
     end = text.find("}", start)
+    if (quick := _evenly(text, start, end + 1)) is not None:
+        return quick
     numbers: dict[str, float] = {}
     words: dict[str, str] = {}
     rounded = False

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from parsers.fields import Meaning, resolve
 from parsers.tag_tables import Col, Ph, Table
@@ -142,28 +142,54 @@ def _meaning(key: str) -> Col | Ph | Meaning | None:
 
 def take(values: Mapping[str, float]) -> Taken:
     """Sorts one row's numbers. A NaN becomes a missing value (the log has no number), an infinity stays."""
-    taken = Taken()
+    taken, shape = Taken(), _shape(tuple(values))
+    for key, column in shape.columns:
+        if (value := values[key]) == value:
+            taken.columns.setdefault(column, value)
+        else:
+            taken.not_numbers.append(column)
+    taken.extra = {key: value for key in shape.extra if (value := values[key]) == value}
     own: list[tuple[int, str, float]] = []
-    for key, value in values.items():
-        meaning = _meaning(key)
-        if isinstance(meaning, Col):
-            if value == value:
-                taken.columns.setdefault(meaning.column, value)
-            else:
-                taken.not_numbers.append(meaning.column)
-        elif isinstance(meaning, Ph):
+    for key, meaning in shape.timed:
+        value = values[key]
+        if isinstance(meaning, Ph):
             taken.phases.append((key, meaning, value * meaning.scale))
-        elif value == value and key not in _PLACE:
-            taken.extra[key] = value
-            number = meaning.of(value) if meaning is not None else None
-            if meaning is not None and number is not None and meaning.kind == "phase":
-                taken.phases.append((key, Ph(meaning.name), number))
-            elif meaning is not None and number is not None:
-                own.append((meaning.rank, meaning.name, number))
+        elif (number := meaning.of(value)) is None:
+            continue
+        elif meaning.kind == "phase":
+            taken.phases.append((key, Ph(meaning.name), number))
+        else:
+            own.append((meaning.rank, meaning.name, number))
     for _, column, number in sorted(own):
         taken.columns.setdefault(column, number)
-    _accuracy(taken)
+    if shape.has_rewards:
+        _accuracy(taken)
     return taken
+
+
+class _Shape(NamedTuple):
+    """What the keys of a row mean, looked up once for all rows with these keys."""
+
+    columns: list[tuple[str, str]]
+    timed: list[tuple[str, Ph | Meaning]]
+    extra: list[str]
+    has_rewards: bool
+
+
+@lru_cache(maxsize=512)
+def _shape(keys: tuple[str, ...]) -> _Shape:
+    shape = _Shape([], [], [], any(key.startswith("rewards/") for key in keys))
+    for key in keys:
+        meaning = _meaning(key)
+        if isinstance(meaning, Col):
+            shape.columns.append((key, meaning.column))
+        elif isinstance(meaning, Ph):
+            shape.timed.append((key, meaning))
+        elif key not in _PLACE:
+            shape.extra.append(key)
+            if meaning is not None:
+                shape.timed.append((key, meaning))
+    return shape
 
 
 def _accuracy(taken: Taken) -> None:

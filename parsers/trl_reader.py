@@ -207,7 +207,9 @@ class TrlReader(LineReader):
         build.ended = self._ended()
         if build.last_step is None and build.settings.keys() <= {"total_steps"}:
             build.framework = None
-            build.note("guessed", "only a progress bar and no metrics: whose it is, and whether of a training, is not known")
+            build.note(
+                "guessed", "only a progress bar and no metrics: whose it is, and whether of a training, is not known"
+            )
         if build.ended in {"crashed", "interrupted"}:
             step = self._session.order.last or None
             build.event("crash", line=self._ending.line, step=step, text=self._ending.text)

@@ -17,6 +17,9 @@ from timeledger.run import Run
 
 _TOTAL: Final = re.compile(r"Total training steps: (\d{1,12})\b")
 _LOADER: Final = re.compile(r"Size of train dataloader: (\d{1,12})\b")
+#: W&B keeps so many characters of a line in files/output.log (one less when a wide character stood at the border).
+_WANDB_CUT: Final = frozenset({4095, 4096})
+_EPOCH: Final = re.compile(r"\bEpoch \d+/(\d{1,6})$")
 _RESUMED: Final = re.compile(r"Setting global step to (\d{1,12})\b")
 
 
@@ -66,6 +69,8 @@ class _VerlReader(LineReader):
         if "%|" in text:
             if "Training" in text:
                 self._progress(text, piece.no)
+            elif "Epoch " in text:
+                self._epochs(text)
             elif "toks/s" in text or "throughput" in text:
                 self._engine.take(text, piece.no, self._clock)
         elif "timing_s/" in text and (found := block_line(strip_actor(text).text)) is not None:
@@ -83,7 +88,7 @@ class _VerlReader(LineReader):
                 before = text[: text.index("step:")]
                 if "%|" in before:
                     self._progress(before, line)
-                self._open = _Open(found[0], found[1], line, self._moment(before))
+                self._open = _Open(found[0], self._uncut(text, found[1], line), line, self._moment(before))
                 return True
         if match := _TOTAL.search(text):
             self._session("restart")
@@ -95,6 +100,17 @@ class _VerlReader(LineReader):
         else:
             return False
         return True
+
+    def _uncut(self, text: str, body: str, line: int) -> str:
+        """The body without its last pair, when W&B's output.log cut the line: half a number is another number."""
+        if len(text) not in _WANDB_CUT or len(body.rpartition(" - ")[0]) == 0:
+            return body
+        self.build.note(
+            "missing",
+            "a step line is cut at 4,096 characters (W&B's output.log): the metrics behind are not here",
+            line,
+        )
+        return body.rpartition(" - ")[0]
 
     def _moment(self, text: str) -> datetime | None:
         """The stamp that a container or a logger put before the line."""
@@ -162,6 +178,12 @@ class _VerlReader(LineReader):
                 self.build.setting("total_steps", bar.total, "verl: progress bar")
                 if bar.n == bar.total:
                     self._finish(line)
+
+    def _epochs(self, text: str) -> None:
+        """The SFT trainer draws one bar an epoch."""
+        for bar in bars(text):
+            if bar.total and (epoch := _EPOCH.search(bar.desc)):
+                self.build.setting("total_steps", bar.total * int(epoch[1]), "verl: epochs x steps of the progress bar")
 
     def _config_text(self, text: str) -> bool:
         """A line of the printed configuration; False for a line of another process in between."""

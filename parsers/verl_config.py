@@ -12,6 +12,7 @@ from timeledger.run import SettingValue
 
 _ROLLOUT: Final = "actor_rollout_ref.rollout."
 _ACTOR: Final = "actor_rollout_ref.actor."
+_MODEL: Final = "actor_rollout_ref.model."
 #: Path in verl's configuration -> setting. Where two name one setting, the earlier wins.
 PATHS: Final = {
     "data.train_batch_size": "prompts_per_step",
@@ -50,7 +51,9 @@ _KEPT: Final = frozenset(
         _ACTOR + "use_torch_compile", _ACTOR + "entropy_coeff", "actor_rollout_ref.model.use_remove_padding",
         "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu", "actor_rollout_ref.ref.fsdp_config.param_offload",
         "algorithm.use_kl_in_reward", "algorithm.filter_groups.enable", "algorithm.kl_ctrl.kl_coef",
-        "data.val_batch_size", "data.gen_batch_size", "data.dataloader_num_workers", "data.shuffle",
+        "data.val_batch_size", "data.dataloader_num_workers", "data.shuffle",
+        _MODEL + "use_liger", _ROLLOUT + "quantization", "algorithm.rollout_correction.bypass_mode",
+        "reward.num_workers", "data.gen_batch_size",
         "reward_model.enable", "reward_model.launch_reward_fn_async", "trainer.n_gpus_per_node", "trainer.nnodes",
         "trainer.use_v1", "trainer.v1.trainer_mode", "trainer.resume_mode", "trainer.balance_batch",
         "trainer.project_name", "trainer.experiment_name", "async_training.staleness_threshold",

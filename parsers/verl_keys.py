@@ -39,7 +39,13 @@ COLUMNS: Final[Mapping[str, str]] = {
     "perf/max_memory_allocated_gb": "mem_gib",
     "actor/perf/max_memory_allocated_gb": "mem_gib",
     "training/epoch": "epoch",
+    "train/time(s)": "step_s",  # the SFT trainer
+    "train/loss": "loss",
+    "train/grad_norm": "grad_norm",
+    "train/lr": "lr",
 }
+#: The SFT trainer's learning rate in thousandths.
+_LR_THOUSANDTHS: Final = "train/lr(1e-3)"
 
 #: Timer -> canonical phase. `gen` of an asynchronous trainer is what it waits for samples.
 PHASES: Final[Mapping[str, str]] = {
@@ -185,6 +191,8 @@ def _columns(build: RunBuilder, metrics: Mapping[str, float], extra: dict[str, f
             extra[key] = found
         else:
             values[column] = found
+    if (rate := metrics.get(_LR_THOUSANDTHS)) is not None:
+        values.setdefault("lr", rate / 1000)
     return values
 
 

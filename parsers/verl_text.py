@@ -8,13 +8,14 @@ from typing import Final
 from timeledger import units
 
 #: Anchored: `timing_s/step:12.3` and `time_per_step:12.3` are no step lines.
-_STEP: Final = re.compile(r"(?:^|[\s\]])step:(\d{1,12}) -(?:\s|$)")
+_STEP: Final = re.compile(r"(?:^|[\s\]:])step:(\d{1,12}) -(?:\s|$)")
 _BLOCK: Final = re.compile(
     r"^\s*'?((?:timing_s|timing|perf|actor|critic|response_length|prompt_length)/[\w./@\-]+)'?:\s*(\S+)"
 )
 #: How verl's own keys begin: what tells its lines from another program's `step:3 - loss:0.5`.
 KNOWN_KEY: Final = re.compile(
     r"\b(?:timing_s|timing|critic|actor|response_length|prompt_length|perf|global_seqlen|training|val(?:-core|-aux)?|reward)/"
+    r"|\btrain/(?:lr\(1e-3\)|time\(s\)):"
 )
 _TAIL: Final = re.compile(r"[\d.eE+\-)]+$")
 #: The beginning of a `key:value`, cut off.

@@ -68,7 +68,7 @@ class Windows:
         if self.begins or found.kind != "lines" or self._next >= _KEEP // HEAD_BYTES:
             return True
         if found.role != "trainer":
-            return False  # a trainer's own lines may come late: behind an engine's start, or when its output was buffered
+            return False  # a trainer's lines may come late: behind an engine's start, or out of a buffer
         return sure is Sure.CERTAIN or (sure is Sure.LIKELY and self._next >= _ENOUGH)
 
     def judge_full(self, origin: Origin) -> None:
@@ -94,7 +94,9 @@ class Windows:
         at = self._next * HEAD_BYTES - self.begins
         if self._next:
             before = max(self._kept.rfind(sign, max(0, at - HEAD_BYTES), at) for sign in (b"\n", b"\r"))
-            after = min((place for sign in (b"\n", b"\r") if (place := self._kept.find(sign, at, end)) >= 0), default=end)
+            after = min(
+                (place for sign in (b"\n", b"\r") if (place := self._kept.find(sign, at, end)) >= 0), default=end
+            )
             at = before + 1 if before >= 0 else after
         return bytes(self._kept[at:end])
 

@@ -182,8 +182,8 @@ def _hints(inputs: PlanInputs, around: AccountInputs) -> list[str]:
     found = []
     if not around.reruns and not around.debug_s:
         found.append(
-            "No re-runs and no debugging are counted. A first experiment is seldom done in one go: the course's own "
-            "experiments took 20 to 40 GPU-hours with both."
+            "No re-runs and no debugging are counted, yet a first experiment is seldom done in one go: a handful of small "
+            "ones takes 20 to 40 GPU-hours with both."
         )
     if inputs.gpus is None:
         found.append("Give the number of GPUs for GPU-hours, and a price for money.")

@@ -6,19 +6,19 @@ from html import escape
 from typing import Final
 
 from timeledger import html, markdown, units
-from timeledger.account import Account, Item
+from timeledger.account import Account
 from timeledger.results import Span
 
-_HEAD: Final = ("what", "time", "between", "how it is known")
+_HEAD: Final = ("what", "time", "between")
 _TITLES: Final = {"once": "Once", "each run": "Each run", "by hand": "At the desk"}
 
 
 def rows(account: Account) -> list[tuple[str, ...]]:
-    """The lines in order, each group with its sum."""
+    """The lines in order: what, time, interval."""
     found: list[tuple[str, ...]] = []
     for when, title in _TITLES.items():
         here = [item for item in account.items if item.when == when]
-        found += [(f"{title}: {item.name}", _time(item.seconds), _between(item.seconds), _known(item)) for item in here]
+        found += [(f"{title}: {item.name} ({item.kind}: {item.text})", _time(item.seconds), _between(item.seconds)) for item in here]
     return found
 
 
@@ -51,7 +51,7 @@ def to_html(account: Account) -> str:
     """The account as one self-contained page."""
     lines = "".join(f"<tr><td>{escape(label)}</td><td class=n><b>{escape(value)}</b></td></tr>" for label, value in sums(account))
     hints = "".join(f'<p class="soft">{escape(hint)}</p>' for hint in account.hints)
-    table = html.table(_HEAD, rows(account))
+    table = html.html_table(_HEAD, rows(account))
     body = f"<section><h1>The account of the experiment</h1>{table}<h2>Together</h2><table>{lines}</table>{hints}</section>"
     return html.page("Account", body)
 
@@ -64,7 +64,3 @@ def _between(span: Span) -> str:
     if span.low == span.high:
         return "as typed"
     return f"{units.show_seconds(span.low)} to {units.show_seconds(span.high)}"
-
-
-def _known(item: Item) -> str:
-    return f"{item.kind}: {item.text}"

@@ -47,7 +47,7 @@ def answers(inputs: PlanInputs) -> Answers:
     """The lengths of a plan: from the longest answer of a step, else from the share cut at the limit, else assumed."""
     mean = late_length(inputs)
     count = inputs.prompts * inputs.group_size
-    found = None
+    found, known = None, ""
     cut = inputs.truncated
     if cut and inputs.max_tokens is not None and inputs.max_tokens > mean:
         found = _sigma(inputs.max_tokens / mean, _NORMAL.inv_cdf(1 - min(cut, 0.49)))

@@ -94,6 +94,7 @@ def _with_phases(run: Run, rows: pl.DataFrame, top: TopPhases) -> Breakdown:
     for phase, amount in found.items():
         seconds[phase] = seconds.get(phase, 0.0) + amount
         kinds.setdefault(phase, "inferred")
+    _take_from_wait(seconds, kinds, sum(found.values()), wall)
     why: str | None = None
     overlapped = top.overlapped
     total = sum(seconds.values())
@@ -124,6 +125,14 @@ def _amortised(rows: pl.DataFrame, logged: set[str]) -> dict[str, float]:
         if spent > 0 and (phase not in logged or kind == "periodic"):
             made[phase] = spent / steps
     return made
+
+
+def _take_from_wait(seconds: dict[str, float], kinds: dict[str, Kind], found: float, wall: float) -> None:
+    """A trainer that waits also waits for the evaluation and the checkpoint that the clock found: they are not added to it."""
+    twice = min(sum(seconds.values()) - wall, seconds.get("wait", 0.0), found)
+    if twice > 0:
+        seconds["wait"] -= twice
+        kinds["wait"] = "inferred"
 
 
 def _longest_first(

@@ -119,7 +119,9 @@ def solve(
     if sure:
         span = estimate(inputs).total_s
         budget_s *= span.mid / span.high
-    now, cuts, kept = inputs, [], {}
+    now = inputs
+    cuts: list[Cut] = []
+    kept: dict[str, str] = {}
     for what in ORDER:
         if total_s(now) <= budget_s:
             break

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from timeledger.forecast import Forecast, make_forecast, steps_done
-from timeledger.plan_inputs import Bounds, Mode, PlanInputs, Source, plan_inputs
+from timeledger.plan_inputs import LABELS, Bounds, Mode, PlanInputs, Source, plan_inputs
 from timeledger.results import Analysis
 from timeledger.run import Kind
 from timeledger.schedule import times_to_come
@@ -22,6 +22,8 @@ from timeledger.throughput import sequences_per_step
 _NO_GROWTH: Final = 0.02
 #: Measured means are 3 to 7 times below the limit.
 _BELOW_LIMIT: Final = 4
+#: A run of so many steps that is over is taken as it was at its end; a shorter one as it would go on.
+_LONG_RUN: Final = 30
 _SPREAD_LEVEL: Final = 0.8
 Known = dict[str, tuple[float | int, Source]]
 
@@ -34,6 +36,7 @@ class Calibration:
     values: Known = field(default_factory=dict)
     spread: Bounds | None = None
     mode: Mode | None = None
+    notes: list[str] = field(default_factory=list)
 
     def take(self, name: str, value: float | None, kind: Kind, text: str, *, whole: bool = False) -> None:
         """Keep a value that is known and greater than 0; what is not known is left out, never filled in."""
@@ -91,10 +94,12 @@ def calibrate(analysis: Analysis, given: Mapping[str, Any] | None = None) -> Cal
     _lengths(found, analysis, given)
     _settings(found, analysis)
     made = _forecast(analysis, given)
-    step_s = made.level.recent if made is not None else analysis.clock.step_s
+    over = analysis.state in {"finished", "ended early"} and steps_done(analysis.run, analysis.clock) >= _LONG_RUN
+    step_s = analysis.clock.step_s if made is None or (over and analysis.clock.step_s) else made.level.recent
     if step_s is None or step_s <= 0:
         found.take("gen_tok_s", analysis.timing.gen_tok_s, "measured", analysis.timing.gen_tok_s_from or "throughput")
         found.take("train_tok_s", analysis.timing.train_tok_s, "measured", analysis.timing.train_tok_s_from or "throughput")
+        found.notes += _lacking(found, given)
         return found
     split = split_step(analysis, step_s, _tokens(found, given))
     _throughputs(found, analysis, split, _tokens(found, given) or _default_tokens(found, given))
@@ -104,7 +109,21 @@ def calibrate(analysis: Analysis, given: Mapping[str, Any] | None = None) -> Cal
     if made is not None:
         left = made.remaining(_SPREAD_LEVEL)
         found.spread = (left.low / left.mid, left.high / left.mid) if left.mid > 0 else None
+    found.notes += _lacking(found, given)
     return found
+
+
+def _lacking(found: Calibration, given: Mapping[str, Any]) -> list[str]:
+    """What the log does not tell of the calculator's main inputs."""
+    main = ("prompts", "group_size", "mean_length", "gen_tok_s", "train_tok_s", "fixed_s")
+    missing = [LABELS[name] for name in main if name not in found.values and given.get(name) is None]
+    if "sequences" in given:
+        missing = [name for name in missing if name != LABELS["prompts"]]
+    if not missing:
+        return []
+    if len(missing) == len(main):
+        return [f"{found.name} holds no throughput, no step time and no length that a plan could use: every number is a default."]
+    return [f"Not in {found.name}, so a default stands in: {', '.join(missing)}. Type what you measured."]
 
 
 def _batch(found: Calibration, analysis: Analysis) -> None:
@@ -171,6 +190,8 @@ def _settings(found: Calibration, analysis: Analysis) -> None:
 def _throughputs(found: Calibration, analysis: Analysis, split: Split, tokens: float) -> None:
     """Tokens of a step over the seconds of its parts: what makes the calculator give this run's step again."""
     found.mode = "one-step-off" if split.overlapped else None
+    if split.note:
+        found.notes.append(split.note)
     found.take("gen_tok_s", tokens / max(split.sampling_s, 1e-9), split.kinds["sampling"], split.words["sampling"])
     found.take("train_tok_s", tokens / max(split.training_s, 1e-9), split.kinds["training"], split.words["training"])
     if split.logprob_s > 0:

@@ -12,27 +12,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, Field
 
+from timeledger.document_base import Part as Part
+from timeledger.document_base import PhasePart as PhasePart
+from timeledger.document_base import Range as Range
+from timeledger.document_plan import PLANNING
 from timeledger.plan import Cost
 from timeledger.results import State
-from timeledger.run import Kind, NoteKind, SettingValue
+from timeledger.run import NoteKind, SettingValue
 
 SCHEMA_FILE: Final = Path(__file__).with_name("report.schema.json")
-
-
-class Part(BaseModel):
-    """Base of every part of the document."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, from_attributes=True)
-
-
-class Range(Part):
-    """A quantity in seconds with its interval."""
-
-    low: float
-    mid: float
-    high: float
 
 
 class Moments(Part):
@@ -98,15 +88,6 @@ class ClockPart(Part):
     periodic: tuple[PeriodicPart, ...]
     covered: float | None
     why: str | None
-
-
-class PhasePart(Part):
-    """One phase of the mean step."""
-
-    phase: str
-    seconds: float
-    share: float
-    origin: Kind = Field(validation_alias=AliasChoices("kind", "from"), serialization_alias="from")
 
 
 class BreakdownPart(Part):
@@ -192,16 +173,56 @@ class AdvicePart(Part):
     settings: dict[str, str]
     evidence: dict[str, SettingValue]
     source: str
+    symptom: str
+    of: str
+    ceiling: float | None
+    confidence: Literal["high", "medium", "low"]
+    published: str
+
+
+class NotJudgedPart(Part):
+    """A rule of advice that this log cannot decide: what it lacks, and the ways to log that."""
+
+    rule: str
+    title: str
+    lacks: tuple[str, ...]
+    how: tuple[str, ...]
 
 
 class CheckPart(Part):
-    """One gate of the smoke test."""
+    """One gate of the smoke test; `gate` says from which step on it can be judged, `do` what to do about it."""
 
     name: str
     status: Literal["pass", "warn", "fail", "unknown"]
     value: float | str | None
     want: str
     why: str
+    title: str
+    gate: str
+    do: str
+
+
+class EnginePart(Part):
+    """What the inference engine's samples say; `states` are seconds, or windows where `timed` is false."""
+
+    samples: int
+    engines: int
+    timed: bool
+    states: dict[str, float]
+    gen_tok_s: float | None
+    peak_tok_s: float | None
+    request_tok_s: float | None
+    running: float | None
+    running_peak: float | None
+    waiting: float | None
+    waiting_peak: float | None
+    kv_cache: float | None
+    kv_peak: float | None
+    prefix_hit: float | None
+    preemptions: float | None
+    sleeps: int
+    sleep_s: float | None
+    sentence: str
 
 
 class NotePart(Part):
@@ -225,7 +246,9 @@ class RunReport(Part):
     length: LengthPart
     projection: ProjectionPart
     advice: tuple[AdvicePart, ...]
+    not_judged: tuple[NotJudgedPart, ...] = ()
     checks: tuple[CheckPart, ...]
+    engine: EnginePart | None = None
     cost: Cost | None
     steps: tuple[dict[str, Any], ...] | None = None
     notes: tuple[NotePart, ...]
@@ -264,24 +287,14 @@ class CompareDocument(Part):
     differences: tuple[DifferencePart, ...]
 
 
-class PlanPart(Part):
-    """The calculator's answer."""
-
-    inputs: dict[str, Any]
-    sequences_per_step: int
-    tokens_per_step: float
-    parts: tuple[PhasePart, ...]
-    step_s: float
-    total_s: Range
-    cost: Cost | None
-    hints: tuple[str, ...]
-
-
-class PlanDocument(Part):
-    """What `timeledger plan --json` prints."""
+class CheckDocument(Part):
+    """What `timeledger check --json` prints; `run` names the run that was checked."""
 
     version: Literal[1] = Field(default=1, alias="schema")
-    plan: PlanPart
+    verdict: Literal["pass", "fail", "unknown"]
+    checks: tuple[CheckPart, ...]
+    run: str
+    sentence: str
 
 
 def to_json(document: Part) -> str:
@@ -300,7 +313,9 @@ def _finite(value: Any) -> Any:
     return value
 
 
-DOCUMENTS: Final[dict[str, type[Part]]] = {"show": ShowDocument, "compare": CompareDocument, "plan": PlanDocument}
+DOCUMENTS: Final[dict[str, type[Part]]] = {
+    "show": ShowDocument, "compare": CompareDocument, "check": CheckDocument, **PLANNING,
+}  # fmt: skip
 
 
 def json_schema() -> dict[str, Any]:

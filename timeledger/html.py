@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from timeledger import svg, units, words
+from timeledger import advice_words, svg, units, words
 from timeledger.compare import Comparison
 from timeledger.document import DifferencePart, NotePart, RunReport
 from timeledger.palette import look
@@ -19,7 +19,7 @@ _STYLE = """
 :root{color-scheme:light dark;--ink:#1c1e21;--soft:#5f6670;--line:#d9dce1;--ground:#fff}
 @media (prefers-color-scheme:dark){:root{--ink:#e8eaed;--soft:#a0a7b1;--line:#3a3f47;--ground:#14171a}}
 body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--ground);max-width:760px;margin:2rem auto;padding:0 1rem}
-h1{font-size:1.5rem;margin:0}h2{font-size:1.05rem;margin:2rem 0 .4rem}p{margin:.4rem 0}.soft,figcaption{color:var(--soft);font-size:.9rem}
+h1{font-size:1.5rem;margin:0}h2{font-size:1.05rem;margin:2rem 0 .4rem}h3{font-size:.95rem;margin:1rem 0 .2rem}p{margin:.4rem 0}.soft,figcaption{color:var(--soft);font-size:.9rem}
 .finish{font-size:1.25rem;font-weight:600;white-space:pre-line}table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 td,th{padding:.25rem .5rem;border-bottom:1px solid var(--line);text-align:left}td.n,th.n{text-align:right;white-space:nowrap}
 svg{width:100%;height:auto;font:11px system-ui,sans-serif}svg text{fill:var(--soft)}svg .grid{stroke:var(--line)}figure{margin:.5rem 0}
@@ -31,20 +31,21 @@ svg{width:100%;height:auto;font:11px system-ui,sans-serif}svg text{fill:var(--so
 def show(analyses: Sequence[Analysis]) -> str:
     """A page with a section a run."""
     title = ", ".join(each.run.name for each in analyses[:3])
-    return _page(title, "".join(_run(each) for each in analyses))
+    return page(title, "".join(_run(each) for each in analyses))
 
 
 def compare(comparison: Comparison) -> str:
     """A page with the table of runs, every difference, and a section a run."""
     document = compare_document(comparison)
     head = ("run", "steps", "step time", "per 1,000 tokens", "sampling", "answers", "total")
-    table = _table(head, [words.compare_row(run) for run in document.runs])
+    table = html_table(head, [words.compare_row(run) for run in document.runs])
     differences = "".join(_difference(each) for each in document.differences)
     runs = "".join(_run(each) for each in comparison.analyses)
-    return _page("Comparison", f"<section><h1>Comparison</h1>{table}{differences}</section>{runs}")
+    return page("Comparison", f"<section><h1>Comparison</h1>{table}{differences}</section>{runs}")
 
 
-def _page(title: str, body: str) -> str:
+def page(title: str, body: str) -> str:
+    """A whole page around a body that is HTML already."""
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>{escape(title)} – timeledger</title><style>{_STYLE}</style></head><body>{body}</body></html>\n"
@@ -69,9 +70,32 @@ def _run(analysis: Analysis) -> str:
         _length(analysis),
         _list("What it depends on", [f"{label}: {value}" for label, value in words.facts(run)]),
         _list("Because", [*run.projection.because, *run.projection.warnings]),
+        f"<h2>Engine</h2><p>{escape(run.engine.sentence)}</p>" if run.engine is not None and run.engine.sentence else "",
+        _advice(run),
         _notes(run.notes),
     ]
     return f"<section>{''.join(blocks)}</section>"
+
+
+def _advice(run: RunReport) -> str:
+    """What to change first, card by card; the checks; what the log cannot judge."""
+    cards = "".join(
+        f"<h3>{escape(each.title)} <span class=soft>{escape(advice_words.tier(each.tier))}</span></h3>"
+        + "".join(f"<p>{escape(line)}</p>" for line in advice_words.card(each))
+        for each in run.advice
+    )
+    checks = advice_words.check_rows(run.checks) if run.run.step is not None else []
+    return (
+        (f"<h2>Change first</h2>{cards}" if cards else "")
+        + (f"<h2>Checks</h2>{_rows(advice_words.CHECK_HEAD, checks)}" if checks else "")
+        + _list("Not judged from this log", advice_words.not_judged(run.not_judged))
+    )
+
+
+def _rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of text."""
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><tr>{''.join(f'<th>{escape(cell)}</th>' for cell in head)}</tr>{body}</table>"
 
 
 def _phases(run: RunReport) -> str:
@@ -128,11 +152,13 @@ def _length(analysis: Analysis) -> str:
 def _difference(difference: DifferencePart) -> str:
     rows = [(each.part, words.signed_seconds(each.seconds), units.show_share(each.share)) for each in difference.parts]
     rows.append(("together", words.signed_seconds(difference.step_s), ""))
-    table = _table(("part", "seconds a step", "share"), rows) if difference.parts else ""
+    table = html_table(("part", "seconds a step", "share"), rows) if difference.parts else ""
     return f"<h2>From {escape(difference.a)} to {escape(difference.b)}</h2>{table}<p>{escape(difference.sentence)}</p>"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of texts; the first column stands left, the others right."""
+
     def cells(row: Sequence[str], tag: str) -> str:
         return "".join(f"<{tag}{' class=n' if at else ''}>{escape(cell)}</{tag}>" for at, cell in enumerate(row))
 

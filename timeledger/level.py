@@ -20,6 +20,9 @@ from timeledger.rows import Array
 DRIFTS: Final = 0.005 * 2.0 ** np.arange(9)
 #: The noise is estimated from few rows, so it is tried at these factors too.
 NOISES: Final = np.array([0.7, 1.0, 1.5])
+#: A drift over the whole run that counts as large, and how far the filter is followed without evidence for one.
+LARGE_DRIFT: Final = 0.16
+HOLD: Final = 0.4
 BLOCKS: Final = 24
 CLIP: Final = 5.0
 #: Relative noise of one step where nothing is known, and how many rows that counts as.
@@ -120,12 +123,23 @@ def estimate(values: Array, span: Array, total: float, coarse_s: float = 0.0, le
     tick = coarse_s / np.sqrt(6) / max(float(np.median(y * k)), 1e-9)
     noise = float(np.hypot(_noise(z, float(np.median(k))), tick))
     mid, variance, walk, weight = _filter(z, k, noise, total, prior(learned))
+    mid = mid * _trust(weight)
     recent = scale * (1 + float(weight @ mid))
     shift = excess / scale
     return Level(
         scale, mid + shift, variance, walk, weight, noise,
         float(np.average(values, weights=span)), max(recent + excess, 0.05 * scale),
     )  # fmt: skip
+
+
+def _trust(weight: Array) -> float:
+    """How far to follow the filter away from the mean of all rows.
+
+    Rows in a row resemble each other more than the model's white noise does, so that it follows the latest ones too
+    eagerly: on flat runs the plain mean is better. It is followed as far as the evidence for a large drift goes.
+    """
+    large = float(weight[np.repeat(DRIFTS, len(NOISES)) >= LARGE_DRIFT].sum())
+    return HOLD + (1 - HOLD) * large
 
 
 def _noise(z: Array, span: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from timeledger import units, words
+from timeledger import advice_words, units, words
 from timeledger.document import CompareDocument, DifferencePart, NotePart, RunReport, ShowDocument
 
 
@@ -51,9 +51,19 @@ def _run(run: RunReport) -> str:
         _phases(run),
         "\n".join(f"- {escape(label)}: {escape(value)}" for label, value in words.facts(run)),
         "\n".join(f"- {escape(reason)}" for reason in (*run.projection.because, *run.projection.warnings)),
+        escape(run.engine.sentence) if run.engine is not None else "",
+        table(advice_words.HEAD, advice_words.rows(run.advice), right_from=9) if run.advice else "",
+        table(advice_words.CHECK_HEAD, advice_words.check_rows(run.checks), right_from=9) if run.run.step is not None else "",
+        _not_judged(run),
         _notes(run.notes),
     ]
     return "\n\n".join(block for block in blocks if block.strip())
+
+
+def _not_judged(run: RunReport) -> str:
+    lines = [f"- {escape(line)}" for line in advice_words.not_judged(run.not_judged)]
+    head = "<details><summary>What this log cannot judge, and how to log it</summary>"
+    return "\n\n".join([head, "\n".join(lines), "</details>"]) if lines else ""
 
 
 def _phases(run: RunReport) -> str:

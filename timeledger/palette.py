@@ -42,6 +42,7 @@ LOOKS: Final[dict[str, Look]] = {
     "rollout": Look("Sampling", *_SAMPLING),
     "sampling": Look("Sampling", *_SAMPLING),
     "reward": Look("Reward", *_REWARD),
+    "log-probs": Look("Log-probs", *_LOGPROBS),
     "old_logprob": Look("Old log-probs", *_LOGPROBS),
     "ref_logprob": Look("Reference log-probs", *_LOGPROBS, "/"),
     "values": Look("Critic values", *_CRITIC, "/"),
@@ -70,6 +71,7 @@ ORDER: Final = (*PHASE_NAMES, "unexplained")
 _PART_OF: Final = {part: phase for phase, part in reversed(ROLLUP.items()) if part not in ORDER} | {
     "fixed": "weight_sync",
     "fixed overhead": "weight_sync",
+    "log-probs": "old_logprob",
 }
 
 

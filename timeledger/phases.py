@@ -82,7 +82,9 @@ def _named_waits(phases: pl.DataFrame, top: pl.DataFrame) -> pl.DataFrame:
     names = sums.select(*_ROW, pl.col("parent").alias("name"), "named")
     left = (pl.col("seconds") - pl.col("named").fill_null(0.0)).clip(0.0).alias("seconds")
     rest = top.join(names, on=[*_ROW, "name"], how="left").with_columns(left).drop("named")
-    return pl.concat([rest, children.join(sums.select(*_ROW, "parent"), on=[*_ROW, "parent"], how="semi").drop("whole")])
+    return pl.concat(
+        [rest, children.join(sums.select(*_ROW, "parent"), on=[*_ROW, "parent"], how="semi").drop("whole")]
+    )
 
 
 def _decide_outside(run: Run, top: pl.DataFrame) -> pl.DataFrame:

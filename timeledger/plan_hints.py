@@ -23,8 +23,11 @@ def loud(inputs: PlanInputs) -> list[str]:
     """Inputs that are very likely wrong."""
     found = []
     limit, mean = inputs.max_tokens, inputs.mean_length
-    typed = inputs.source("mean_length").text == "typed in"
-    if limit is not None and mean >= _NEAR_LIMIT * limit:
+    source = inputs.source("mean_length")
+    typed = source.text == "typed in"
+    if limit is not None and mean >= _NEAR_LIMIT * limit and source.kind == "measured":
+        found.append(f"The measured mean length of {mean:,.0f} has (almost) reached the limit of {limit:,}: answers are cut, not finished.")
+    elif limit is not None and mean >= _NEAR_LIMIT * limit:
         found.append(
             f"The mean length of {mean:g} is (almost) the limit of {limit}. Measured means are often 3 to 7 times below "
             "it: use the late mean length of a short run, never the limit."

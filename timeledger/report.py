@@ -8,19 +8,22 @@ from typing import Any
 import polars as pl
 
 from timeledger import schema, units
+from timeledger.advice import Advice, advise
 from timeledger.compare import Comparison
 from timeledger.document import (
+    AdvicePart,
     BacktestPart,
     BreakdownPart,
+    CheckDocument,
+    CheckPart,
     ClockPart,
     CompareDocument,
     DifferencePart,
+    EnginePart,
     LengthPart,
     Moments,
     NotePart,
-    PhasePart,
-    PlanDocument,
-    PlanPart,
+    NotJudgedPart,
     ProjectionPart,
     Range,
     RunPart,
@@ -28,13 +31,16 @@ from timeledger.document import (
     ShowDocument,
     TimingPart,
 )
+from timeledger.engine import read_engine
 from timeledger.forecast import steps_done
-from timeledger.plan import Cost, Estimate
+from timeledger.plan import Cost
 from timeledger.results import Analysis, Projection, Span, Timing
+from timeledger.smoke import Checked, check
 
 
 def report(analysis: Analysis, *, with_steps: bool = False) -> RunReport:
     """The report of one analysed run; `with_steps` adds its rows."""
+    advised = advise(analysis)
     return RunReport(
         run=_run(analysis),
         headline=analysis.headline,
@@ -43,12 +49,44 @@ def report(analysis: Analysis, *, with_steps: bool = False) -> RunReport:
         timing=_timing(analysis.timing),
         length=LengthPart.model_validate(analysis.growth),
         projection=_projection(analysis.projection),
-        advice=(),
-        checks=(),
+        advice=tuple(_advice(each) for each in advised.advice),
+        not_judged=tuple(NotJudgedPart.model_validate(each) for each in advised.not_judged),
+        checks=tuple(CheckPart.model_validate(each) for each in check(analysis).checks),
+        engine=_engine(analysis),
         cost=cost(analysis),
         steps=_steps(analysis) if with_steps else None,
         notes=tuple(NotePart.model_validate(note) for note in analysis.run.notes),
     )
+
+
+def _advice(found: Advice) -> AdvicePart:
+    return AdvicePart(
+        rule=found.rule,
+        tier=found.tier,
+        title=found.title,
+        saves_s=_range(found.saves_s),
+        share=found.share,
+        cost=found.cost,
+        settings=found.settings,
+        evidence=found.evidence,
+        source=found.source,
+        symptom=found.symptom,
+        of=found.of,
+        ceiling=found.ceiling,
+        confidence=found.confidence,
+        published=found.published,
+    )
+
+
+def _engine(analysis: Analysis) -> EnginePart | None:
+    found = read_engine(analysis.run)
+    return EnginePart.model_validate(found) if found.samples or found.sleeps else None
+
+
+def check_document(checked: Checked) -> CheckDocument:
+    """The document of `check`."""
+    checks = tuple(CheckPart.model_validate(each) for each in checked.checks)
+    return CheckDocument(verdict=checked.verdict, checks=checks, run=checked.run, sentence=checked.sentence)
 
 
 def show_document(analyses: list[Analysis], *, with_steps: bool = False) -> ShowDocument:
@@ -61,22 +99,6 @@ def compare_document(comparison: Comparison) -> CompareDocument:
     return CompareDocument(
         runs=tuple(report(each) for each in comparison.analyses),
         differences=tuple(DifferencePart.model_validate(ledger) for ledger in comparison.differences),
-    )
-
-
-def plan_document(answer: Estimate) -> PlanDocument:
-    """The document of `plan`."""
-    return PlanDocument(
-        plan=PlanPart(
-            inputs=answer.inputs.model_dump(mode="json"),
-            sequences_per_step=answer.sequences_per_step,
-            tokens_per_step=answer.tokens_per_step,
-            parts=tuple(PhasePart.model_validate(part) for part in answer.parts),
-            step_s=answer.step_s,
-            total_s=Range.model_validate(answer.total_s),
-            cost=answer.cost,
-            hints=answer.hints,
-        )
     )
 
 

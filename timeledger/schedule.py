@@ -49,10 +49,12 @@ def extras_to_come(clock: Clock, facts: Facts, position: int, total: int) -> tup
 
 
 def _single(each: Periodic, clock: Clock, position: int) -> Periodic:
-    """Work seen once, at a round step: that step is its interval (the second one would have come otherwise)."""
-    if each.every is not None or each.count != 1 or each.at_end:
+    """Work without a known interval: what was seen after the first step; seen once, at a round step, that is its interval."""
+    if each.every is not None or each.at_end or each.known_from == "residuals":
         return each
-    rows = clock.steps.filter(pl.col("kind") == each.kind)
+    # What came with the first step (a validation before training) is no schedule.
+    rows = clock.steps.filter((pl.col("kind") == each.kind) & (pl.col("step") > (clock.first_step or 1)))
+    each = replace(each, count=min(each.count, rows.height))
     if rows.height != 1:
         return each
     every = round_interval(rows["step"].to_list(), rows["span"].to_list(), position)
@@ -116,7 +118,7 @@ def _scheduled(each: Periodic, position: int, total: int, step_s: float | None) 
     how = f"every {each.every} steps" if each.every else "after the last step" if each.at_end else "at the rate seen"
     word = {"evaluation": "evaluations", "checkpoint": "checkpoints", "unknown": "slow steps"}[each.kind]
     if each.seconds is None:
-        if step_s is None or each.kind != "evaluation":
+        if step_s is None or each.kind != "evaluation" or not (each.every or each.at_end):
             return None
         seconds = times * UNPRICED_STEPS * step_s
         price = f"none seen yet, taken as {UNPRICED_STEPS:g} steps each"

@@ -144,7 +144,7 @@ def lost(view: View) -> Check:
 
 CHECKS: Final[tuple[Callable[[View], Check], ...]] = (
     gate_checks.cycle, gate_checks.numbers, gate_checks.reward_there,
-    gate_checks.ratio, gate_checks.advantages, gate_checks.together, gate_checks.gradient, gate_checks.stuck, memory,
+    gate_checks.ratio, gate_checks.advantages, gate_checks.together, gate_checks.stuck, gate_checks.gradient, memory,
     gate_checks.rising, gate_checks.cut, gate_checks.silent_groups, gate_checks.spread,
     length, entropy, alive, lost,
 )  # fmt: skip

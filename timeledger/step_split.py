@@ -7,6 +7,7 @@ from typing import Final
 
 import polars as pl
 
+from timeledger import units
 from timeledger.results import Analysis
 from timeledger.run import Kind
 
@@ -37,6 +38,7 @@ class Split:
     sleep_wake_s: float = 0.0
     reward_s: float = 0.0
     overlapped: bool = False
+    note: str = ""
 
 
 def split_step(analysis: Analysis, step_s: float, tokens: float | None) -> Split:
@@ -115,6 +117,17 @@ def _by_fit(analysis: Analysis, step_s: float, tokens: float | None) -> Split:
         return Split(sampling, per_token - sampling, fixed, kinds, words)
     share = USUAL["sampling"] / (USUAL["sampling"] + USUAL["training"])
     kinds |= {"sampling": "assumed", "training": "assumed"}
+    note = ""
+    if timing.gen_tok_s and not tokens:
+        note = (
+            f"The generation throughput of {units.show_rate(timing.gen_tok_s)} ({timing.gen_tok_s_from}) is not used: the log "
+            "does not say how many answers a step has. Type the prompts and G of that run."
+        )
+    if sampling is not None:
+        note = (
+            f"The generation throughput of {units.show_rate(timing.gen_tok_s)} ({timing.gen_tok_s_from}) would make sampling take "
+            f"{units.show_seconds(sampling)} of the {units.show_seconds(step_s)} step, so it is not this run's; it is not used."
+        )
     both = "sampling and training are not told apart in the log: split by the usual shares; their sum is that"
     return Split(
         share * per_token,
@@ -122,4 +135,5 @@ def _by_fit(analysis: Analysis, step_s: float, tokens: float | None) -> Split:
         fixed,
         kinds,
         words | {"sampling": both, "training": both},
+        note=note,
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import charts_compare, load, parts, plan_inputs, sentences, summary
+from dashboard.language import t
 from timeledger.errors import ImpossiblePlan
 from timeledger.plan import EXPERIMENTS, estimate
 
 opened = load.opened()
-st.markdown("### Plan a run", anchors=False)
+parts.page_title(t("Plan a run"))
 top = st.container()
 left, right = st.columns([2, 3], gap="large")
 with left:
@@ -18,7 +19,7 @@ with left:
         inputs = plan_inputs.ask()
     except ImpossiblePlan as error:
         with top:
-            parts.failure("These numbers cannot be a run.", str(error))
+            parts.failure(t("These numbers cannot be a run."), str(error))
         st.stop()
 answer, before = estimate(inputs), plan_inputs.baseline()
 shown = before if before is not None and not plan_inputs.same(before.inputs, inputs) else None
@@ -26,15 +27,13 @@ with top:
     parts.cards(summary.plan_cards(answer))
 with right:
     figure = charts_compare.plan_step(answer, shown, parts.is_dark())
-    parts.chart(figure, "plan", sentences.plan(answer, shown), head="One step")
+    parts.chart(figure, "plan", sentences.plan(answer, shown), title=t("One step"))
     plan_inputs.compare_with_run(opened)
-    parts.hints(answer.hints)
-    st.markdown("##### Try it", anchors=False)
+    parts.hints([t(each) for each in answer.hints])
+    parts.head(t("Try it"))
     with st.container(horizontal=True):
         for at, (title, _) in enumerate(EXPERIMENTS):
-            st.button(title, key=f"try_{at}", on_click=plan_inputs.try_experiment, args=(at,))
-        st.button("Back to the start", key="plan_reset", on_click=plan_inputs.reset, type="tertiary")
-    st.caption(
-        "Total = (tokens ÷ generation throughput + tokens ÷ training throughput + fixed overhead) × steps. "
-        "Use the mean length measured late in a run, never the limit. After ten steps a measured step time beats any formula."
-    )
+            st.button(t(title), key=f"try_{at}", on_click=plan_inputs.try_experiment, args=(at,))
+        st.button(t("Back to the start"), key="plan_reset", on_click=plan_inputs.reset, type="tertiary")
+    st.caption(t("Total = (tokens ÷ generation throughput + tokens ÷ training throughput + fixed overhead) × steps. Use the mean length measured late in a run, never the limit. After ten steps a measured step time beats any formula."))
+    plan_inputs.smoke_ladder(inputs, opened)

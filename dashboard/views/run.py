@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import facts, live, load, parts, sections, sentences, state
-from timeledger import render
+from dashboard import facts, frame, live, load, parts, saving, sections, sentences, state
+from dashboard.language import t
 
 opened = load.opened()
 parts.problems(opened)
 live.wait_for(opened)
 entry = parts.pick_run(opened)
 if entry is None:
-    parts.empty("No run is open.", "Go to Runs: drop a log, type a path, or open a bundled sample.")
-    st.page_link("views/runs.py", label="Runs", icon=":material/list:")
+    parts.no_run()
 else:
-    head, typed = st.columns([5, 1], vertical_alignment="center")
-    with typed:
+    head, buttons = st.columns([4, 2], vertical_alignment="center")
+    with buttons, st.container(horizontal=True, horizontal_alignment="right", key="tl_tools"):
         facts.ask(entry)
-    analysis = load.analysed(entry)
+        analysis = load.analysed(entry)
+        saving.run(entry.label, analysis)
     with head:
         parts.title(analysis)
+    frame.tab_title(analysis)
     live.follow(entry, analysis)
-    sections.answer(analysis)
-    sections.evidence(analysis)
+    sections.answer(entry, analysis)
+    sections.evidence(entry, analysis)
     parts.notes(analysis.run.notes, sentences.sources(analysis))
-    with st.container(horizontal=True):
-        if st.button("Plan the next run from this one", icon=":material/calculate:"):
-            state.plan_from(entry.key)
-            st.switch_page("views/plan.py", query_params=state.query())
-        parts.save(entry.label, lambda: render.show_html([analysis]))
+    if analysis.run.has_steps and st.button(t("Plan the next run from this one"), icon=":material/calculate:"):
+        state.plan_from(entry.key)
+        st.switch_page("views/plan.py", query_params=state.query())

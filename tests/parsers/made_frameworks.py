@@ -155,7 +155,9 @@ def nemo_step(step: int, of: int, inside: str = "") -> str:
 def nemo_rl(steps: int = STEPS) -> str:
     bar = "=" * 60
     head = f"{NEMO_CONFIG}\n{bar}\n                  SETUP COMPLETE\n  Total setup time: 123.4s\n{bar}\n\n"
-    return head + "".join(nemo_step(step, 20, nemo_validation(step) if step == 3 else "") for step in range(1, steps + 1))
+    return head + "".join(
+        nemo_step(step, 20, nemo_validation(step) if step == 3 else "") for step in range(1, steps + 1)
+    )
 
 
 # --- slime -----------------------------------------------------------------------------------------------------
@@ -348,7 +350,9 @@ def sky_tracked(step: int) -> str:
         "timing/generate": f"{0.5 * took(step):.4f}", "timing/step": f"{took(step):.4f}", "trainer/global_step": step,
     }  # fmt: skip
     body = ",\n".join(f"(skyrl_entrypoint pid=99)  {key!r}: {value!r}" for key, value in values.items())
-    return sky_line(step, f"Step {step}: ", "skyrl.train.utils.tracking:log:189") + body.replace("  '", " {'", 1) + "}\n"
+    return (
+        sky_line(step, f"Step {step}: ", "skyrl.train.utils.tracking:log:189") + body.replace("  '", " {'", 1) + "}\n"
+    )
 
 
 # --- open-instruct ---------------------------------------------------------------------------------------------
@@ -408,9 +412,64 @@ def torchtune(steps: int = STEPS) -> str:
     )
 
 
+# --- torchforge, prime-rl's metrics.jsonl -----------------------------------------------------------------------
+
+
+def torchforge(steps: int = STEPS) -> str:
+    out = []
+    for step in range(1, steps + 1):
+        rows = {
+            "buffer_perf/sample/duration_avg_s": 5.8e-05, "generator/generate/avg_tokens_generated": length(step),
+            "generator_perf/generate/total_duration_avg_s": 5.81, "main_perf/continuous_rollouts/policy_generation/duration_avg_s": 9.5,
+            "main_perf/continuous_training/total_duration_avg_s": took(step),
+            "main_perf/continuous_training/train_step/duration_avg_s": 0.5 * took(step),
+            "main_perf/continuous_training/push_weights/duration_avg_s": 2.5,
+            "main_perf/continuous_training/waiting_for_buffer/duration_avg_s": 4.5,
+            "reward/evaluate_response/avg_total_reward": reward(step), "rl_trainer/avg_loss": 0.01 * step,
+        }  # fmt: skip
+        body = "".join(f"  {key}: {value}\n" for key, value in rows.items())
+        bars = "=" * 30
+        out.append(f"2026-03-01 {clock(step)} INFO === [global_reduce] - METRICS STEP {step} ===\n{body}{bars}\n\n")
+    return "".join(out)
+
+
+def prime_metrics(steps: int = STEPS) -> str:
+    """Several objects a step, as the trainer writes them."""
+    rows: list[dict[str, float]] = []
+    for step in range(steps):
+        at = 1_772_359_200.0 + 30 * step
+        rows.append({"step": step, "time": at, "time/step": took(step), "time/wait_for_batch": 0.6 * took(step),
+                     "time/forward_backward": 0.3 * took(step), "time/broadcast_weights": 1.5})  # fmt: skip
+        rows.append(
+            {"step": step, "time": at + 0.1, "optim/lr": 1e-6, "optim/grad_norm": 0.5, "perf/peak_memory": 61.5}
+        )
+        rows.append(
+            {
+                "step": step,
+                "time": at + 0.2,
+                "loss/mean": 0.01 * step,
+                "entropy/all/mean": 0.4,
+                "mismatch_kl/all/mean": 0.001,
+            }
+        )
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def prime_rollouts(steps: int = STEPS) -> str:
+    """One object a step, as the orchestrator writes it."""
+    rows = (
+        {"step": step, "time": 1_772_359_200.0 + 30 * step, "seq_len/all/mean": length(step) + 90, "decode_len/all/mean": length(step),
+         "prefill_len/all/mean": 90.0, "is_truncated/all/mean": 0.125, "reward/all/mean": reward(step), "progress/tokens": 50_000,
+         "progress/samples": 128, "time/step": took(step), "time/generate_completions": 0.8 * took(step)}
+        for step in range(steps)
+    )  # fmt: skip
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
 #: Format name -> (file name, text).
 MADE = {
     "areal": ("main.log", areal()), "nemo_rl": ("driver.log", nemo_rl()), "slime": ("train.log", slime()),
     "prime_rl": ("orchestrator.log", prime_rl()), "roll": ("log_rank_DRIVER_0_1.log", roll()), "skyrl": ("train.log", skyrl()),
     "open_instruct": ("train.log", open_instruct()), "torchtune": ("log_1772359200.txt", torchtune()),
+    "torchforge": ("grpo.log", torchforge()), "tagged_jsonl": ("metrics.jsonl", prime_metrics()),
 }  # fmt: skip

@@ -8,7 +8,6 @@ import sqlite3
 import struct
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from tests.parsers.made_frameworks import MADE
 
@@ -98,88 +97,6 @@ def openrlhf(steps: int = STEPS) -> str:
         }  # fmt: skip
         lines.append(
             f"(PPOTrainer pid=812) INFO 03-01 10:{step:02d}:05 ppo_trainer.py:160] ✨ Global step {step}: {values}\n"
-        )
-    return "".join(lines)
-
-
-def areal(steps: int = STEPS) -> str:
-    lines = []
-    for s in range(1, steps + 1):
-        lines.append(f"20260301-10:{s:02d}:05.123 Stats Logger INFO: Epoch 1/2 Step {s}/10 Train step {s}/20 done.\n")
-        rows = {
-            "timeperf/rollout": 0.5 * seconds(s),
-            "timeperf/train_step": 0.4 * seconds(s),
-            "ppo_actor/task_reward/avg": reward(s),
-        }
-        lines.append(f"╒{'═' * 34}╤{'═' * 12}╕\n")
-        lines += [f"│ {name:<32} │ {number:.4e} │\n" for name, number in rows.items()]
-        lines.append(f"╘{'═' * 34}╧{'═' * 12}╛\n")
-    return "".join(lines)
-
-
-def nemo_rl(steps: int = STEPS) -> str:
-    return "".join(
-        f"========================= Step {s}/20 =========================\n"
-        "▶ Generating responses for batch of size 32...\n"
-        f"\n📊 Training Results:\n  • Loss: {0.01 * s:.4f}\n  • Avg Reward: {reward(s)}\n  • Mean Generation Length: {length(s)}\n"
-        f"\n⏱️  Timing:\n  • Total step time: {seconds(s):.2f}s\n  • generation: {0.6 * seconds(s):.2f}s (60.0%)\n"
-        f"  • policy_training: {0.3 * seconds(s):.2f}s (30.0%)\n"
-        for s in range(1, steps + 1)
-    )
-
-
-def slime(steps: int = STEPS) -> str:
-    lines = []
-    for s in range(steps):
-        first = {
-            "perf/rollout_time": 0.6 * seconds(s),
-            "rollout/response_len/mean": length(s),
-            "rollout/raw_reward": reward(s),
-        }
-        then = {"perf/train_time": 0.3 * seconds(s), "perf/step_time": seconds(s)}
-        stamp = f"[2026-03-01 10:{s:02d}:05]"
-        lines.append(f"(RolloutManager pid=12) {stamp} rollout.py:88 - perf {s}: {first}\n")
-        lines.append(f"(MegatronTrainRayActor pid=13) {stamp} train.py:99 - perf {s}: {then}\n")
-    return "".join(lines)
-
-
-def skyrl(steps: int = STEPS) -> str:
-    lines = []
-    for s in range(1, steps + 1):
-        stamp = f"2026-03-01 10:{s:02d}:05.123 | INFO     | skyrl_train.trainer:"
-        named = {"generate": 0.6 * seconds(s), "policy_train": 0.3 * seconds(s), "step": seconds(s)}
-        lines.append(f"{stamp}train:240 - Started: 'step'\n")
-        lines += [
-            f"{stamp}train:250 - Finished: '{name}', time cost: {number:.2f}s\n" for name, number in named.items()
-        ]
-        lines.append(f"{stamp}postprocess:400 - reward/avg_pass_at_8: 0.5, reward/avg_raw_reward: {reward(s)}\n")
-        lines.append(
-            f"{stamp}train:260 - {{'final_loss': {0.01 * s}, 'policy_loss': {0.01 * s}, 'policy_lr': 1e-06}}\n"
-        )
-        lines.append(f"Training Batches Processed:  {5 * s}%|#   | {s}/20 [0{s}:10<09:00, 31.00s/it]\n")
-    return "".join(lines)
-
-
-def prime_rl(steps: int = STEPS) -> str:
-    return "".join(
-        f"10:{s:02d}:05 SUCCESS Step {s} | Time: {seconds(s):.2f}s | Reward: {reward(s)} | Seq. Length: {length(s)} tokens/sample | "
-        f"Throughput: {900.5 + s:.1f} tokens/s\n"
-        for s in range(steps)
-    )
-
-
-def roll(steps: int = STEPS) -> str:
-    lines = []
-    for s in range(steps):
-        prefix = f"[2026-03-01 10:{s:02d}:05] [rlvr_pipeline.py (250)] [INFO] [DRIVER 0 / 1][PID 4321] "
-        values = {
-            "system/global_step": s,
-            "time/step_total": seconds(s),
-            "time/step_generate": 0.6 * seconds(s),
-            "critic/score/mean": reward(s),
-        }
-        lines.append(
-            f"{prefix}pipeline rollout global step {s} start...\n{prefix}{json.dumps(values)}\n{prefix}pipeline step {s} finished\n"
         )
     return "".join(lines)
 
@@ -363,8 +280,7 @@ def samples() -> dict[str, tuple[str, bytes]]:
     texts: dict[str, tuple[str, str]] = {
         "trl": ("console.log", trl()), "trainer_state": ("trainer_state.json", trainer_state()),
         "verl": ("console.log", verl()), "verl_jsonl": ("metrics.jsonl", verl_jsonl()),
-        "areal": ("trainer.log", areal()), "nemo_rl": ("run.log", nemo_rl()), "slime": ("slime.log", slime()), "skyrl": ("sky.log", skyrl()),
-        "prime_rl": ("orchestrator.log", prime_rl()), "roll": ("log_rank_DRIVER_0_1.log", roll()), "openrlhf": ("train.log", openrlhf()),
+        "openrlhf": ("train.log", openrlhf()),
         "vllm": ("server.log", vllm()), "sglang": ("server.log", sglang()), "prometheus": ("metrics.txt", prometheus()),
         "vllm_bench": ("bench.log", vllm_bench()), "vllm_bench_json": ("bench.json", vllm_bench_json()),
         "jsonl": ("metrics.jsonl", jsonl()), "keyvalue": ("train.log", keyvalue()), "swift": ("logging.jsonl", swift()),
@@ -376,9 +292,3 @@ def samples() -> dict[str, tuple[str, bytes]]:
     found["wandb"] = ("run-abc123.wandb", _wandb())
     found["tracker-db"] = ("project.db", trackio())
     return found
-
-
-def rows(run: Any) -> list[dict[str, Any]]:
-    """The rows of a run without what says only where in the file they stand."""
-    kept: list[dict[str, Any]] = run.steps.drop("line").to_dicts()
-    return kept

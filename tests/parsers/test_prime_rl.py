@@ -19,10 +19,14 @@ def test_orchestrator_and_trainer_are_one_step() -> None:
     assert run.extra["trainer/time"].to_list() == [8.25] * 5
     assert column(run, "len_mean") == pytest.approx([made.length(step) for step in steps], abs=0.06)
     assert column(run, "reward") == pytest.approx([made.reward(step) for step in steps])
-    assert set(column(run, "gen_tok_s")) == {2408.9} and set(column(run, "train_tok_s")) == {10234.0}
-    assert set(column(run, "mem_gib")) == {61.2} and set(column(run, "grad_norm")) == {0.1234}
-    assert column(run, "kl") == [None] * 5 and run.extra["mismatch_kl/all/mean"][0] == 0.0008  # no distance to the reference
-    assert noted(run, "counts the prompt too") and setting(run, "async_mode") is True
+    assert set(column(run, "gen_tok_s")) == {2408.9}
+    assert set(column(run, "train_tok_s")) == {10234.0}
+    assert set(column(run, "mem_gib")) == {61.2}
+    assert set(column(run, "grad_norm")) == {0.1234}
+    assert column(run, "kl") == [None] * 5
+    assert run.extra["mismatch_kl/all/mean"][0] == 0.0008
+    assert noted(run, "counts the prompt too")
+    assert setting(run, "async_mode") is True
 
 
 def test_the_clock_goes_on_over_midnight() -> None:
@@ -42,12 +46,15 @@ def test_a_line_behind_a_bar_and_the_wait_for_weights() -> None:
 def test_the_trainer_alone() -> None:
     text = "".join(line for line in made.prime_rl().splitlines(keepends=True) if "Loss" in line)
     run = read(text, "prime_rl")
-    assert column(run, "step_s") == [8.25] * 5 and column(run, "reward") == [None] * 5
-    assert column(run, "train_tok_s") == [10234.0] * 5 and column(run, "gen_tok_s") == [None] * 5
+    assert column(run, "step_s") == [8.25] * 5
+    assert column(run, "reward") == [None] * 5
+    assert column(run, "train_tok_s") == [10234.0] * 5
+    assert column(run, "gen_tok_s") == [None] * 5
 
 
 @pytest.mark.parametrize(
-    ("shown", "seconds"), [("730ms", 0.73), (" 22.5s", 22.5), (" 1m 12s", 72.0), (" 2h 5m", 7500.0), (" 1d 3h", 97200.0)]
+    ("shown", "seconds"),
+    [("730ms", 0.73), (" 22.5s", 22.5), (" 1m 12s", 72.0), (" 2h 5m", 7500.0), (" 1d 3h", 97200.0)],
 )
 def test_the_newest_shape_has_bare_times_and_no_colons(shown: str, seconds: float) -> None:
     text = (
@@ -56,7 +63,8 @@ def test_the_newest_shape_has_bare_times_and_no_colons(shown: str, seconds: floa
     )
     row = read(text, "prime_rl").steps.to_dicts()[0]
     assert (row["step"], row["step_s"], row["reward"], row["sequences"]) == (31, seconds, 0.4052, 128.0)
-    assert row["truncated"] == pytest.approx(0.031) and row["len_mean"] is None
+    assert row["truncated"] == pytest.approx(0.031)
+    assert row["len_mean"] is None
 
 
 def test_the_newest_trainer() -> None:
@@ -66,7 +74,13 @@ def test_the_newest_trainer() -> None:
     )
     run = read(text, "prime_rl")
     row = run.steps.to_dicts()[0]
-    assert (row["step_s"], row["loss"], row["lr"], row["train_tok_s"], row["mem_gib"]) == (72.0, 0.0012, 1e-6, 10234.0, 61.2)
+    assert (row["step_s"], row["loss"], row["lr"], row["train_tok_s"], row["mem_gib"]) == (
+        72.0,
+        0.0012,
+        1e-6,
+        10234.0,
+        61.2,
+    )
     assert run.extra["perf/mfu"][0] == 12.3
 
 
@@ -82,6 +96,12 @@ def test_the_first_shape() -> None:
     assert (row["reward"], row["adv_mean"], row["gen_tok_s"], row["len_mean"]) == (0.5, 0.01, 812.5, 200.5)
 
 
+def test_the_second_shape() -> None:
+    text = "10:00:20 SUCCESS Orchestrator | step 2 | Time:12.34s | Avg. Reward: 0.50 | Throughput: 812.5 tokens/s | Avg. Seq. Length: 200.5 tokens/sample\n"
+    row = read(text, "prime_rl").steps.to_dicts()[0]
+    assert (row["step"], row["step_s"], row["reward"], row["gen_tok_s"]) == (2, 12.34, 0.5, 812.5)
+
+
 def test_json_logging_has_dates() -> None:
     lines = []
     for place, message in enumerate([
@@ -90,19 +110,44 @@ def test_json_logging_has_dates() -> None:
         "Step 2 |   23.5s | Reward 0.6000 | Trainable 4/4 (100.0%) | Truncation 0.0%",
     ]):  # fmt: skip
         level = "INFO" if place == 0 else "SUCCESS"
-        entry = {"timestamp": f"2026-03-01T10:0{place}:00+01:00", "level": level, "message": message, "module": "orchestrator", "function": "f", "line": 3}
+        entry = {
+            "timestamp": f"2026-03-01T10:0{place}:00+01:00",
+            "level": level,
+            "message": message,
+            "module": "orchestrator",
+            "function": "f",
+            "line": 3,
+        }
         lines.append(json.dumps(entry))
-    lines.insert(1, json.dumps({"timestamp": "2026-03-01T10:00:01+01:00", "level": "INFO", "type": "progress", "desc": "x", "current": 1, "total": 2, "percent": 50.0}))
+    lines.insert(
+        1,
+        json.dumps(
+            {
+                "timestamp": "2026-03-01T10:00:01+01:00",
+                "level": "INFO",
+                "type": "progress",
+                "desc": "x",
+                "current": 1,
+                "total": 2,
+                "percent": 50.0,
+            }
+        ),
+    )
     run = read("\n".join(lines) + "\n", "prime_rl")
-    assert column(run, "step_s") == [22.5, 23.5] and column(run, "reward") == [0.5, 0.6]
+    assert column(run, "step_s") == [22.5, 23.5]
+    assert column(run, "reward") == [0.5, 0.6]
     assert column(run, "at") == [datetime(2026, 3, 1, 9, 1, tzinfo=UTC), datetime(2026, 3, 1, 9, 3, tzinfo=UTC)]
     (event,) = events(run, "evaluation")
-    assert (event["step"], event["seconds"]) == (1, 12.5) and "0.4000" in event["text"]
+    assert (event["step"], event["seconds"]) == (1, 12.5)
+    assert "0.4000" in event["text"]
     assert run.info.zone_known
 
 
 def test_older_evaluations_and_checkpoints() -> None:
-    text = made.prime_rl(2) + "23:59:50 SUCCESS Evaluated gsm8k in 12.34s (Avg@4=0.5500, Pass@4: 0.6)\n23:59:55    INFO Saving checkpoint at step 1\n"
+    text = (
+        made.prime_rl(2)
+        + "23:59:50 SUCCESS Evaluated gsm8k in 12.34s (Avg@4=0.5500, Pass@4: 0.6)\n23:59:55    INFO Saving checkpoint at step 1\n"
+    )
     run = read(text, "prime_rl")
     (event,) = events(run, "evaluation")
     assert (event["step"], event["seconds"]) == (1, 12.34)
@@ -112,7 +157,8 @@ def test_older_evaluations_and_checkpoints() -> None:
 def test_steps_that_go_back_are_a_restart_with_a_clock_of_its_own() -> None:
     again = made.prime_rl(4).replace("23:5", "21:0").replace("00:00", "21:11")
     run = read(made.prime_rl(3) + again, "prime_rl")
-    assert column(run, "segment") == [0, 0, 0, 1, 1, 1, 1] and column(run, "step") == [0, 1, 2, 0, 1, 2, 3]
+    assert column(run, "segment") == [0, 0, 0, 1, 1, 1, 1]
+    assert column(run, "step") == [0, 1, 2, 0, 1, 2, 3]
     assert all(value is not None and value >= 0 for value in column(run, "elapsed_s"))
     assert len(events(run, "restart")) == 1
 

@@ -15,15 +15,18 @@ def test_values_of_every_step() -> None:
     assert column(run, "step_s") == pytest.approx([made.took(step) for step in steps], abs=0.006)
     assert column(run, "len_mean") == pytest.approx([made.length(step) for step in steps])
     assert column(run, "reward") == pytest.approx([made.reward(step) for step in steps])
-    assert set(column(run, "sequences")) == {320.0} and set(column(run, "clipfrac")) == {0.003}
+    assert set(column(run, "sequences")) == {320.0}
+    assert set(column(run, "clipfrac")) == {0.003}
     first, second = column(run, "at")[:2]
     assert (second - first).total_seconds() == 30
 
 
 def test_the_padded_width_is_no_length() -> None:
     run = read(made.skyrl(), "skyrl")
-    assert 1024.0 not in column(run, "len_mean") and column(run, "len_max") == [None] * 5
-    assert run.extra["policy/response_length"].to_list() == [1024.0] * 5 and noted(run, "padded width")
+    assert 1024.0 not in column(run, "len_mean")
+    assert column(run, "len_max") == [None] * 5
+    assert run.extra["policy/response_length"].to_list() == [1024.0] * 5
+    assert noted(run, "padded width")
 
 
 def test_phases_inside_and_outside_the_step() -> None:
@@ -46,7 +49,8 @@ def test_evaluations_checkpoints_and_the_bar() -> None:
     run = read(made.skyrl(), "skyrl")
     assert [(row["step"], row["seconds"]) for row in events(run, "evaluation")] == [(0, 10.0), (2, 9.5), (4, 9.5)]
     assert [(row["step"], row["seconds"]) for row in events(run, "checkpoint")] == [(2, 2.25)]
-    assert run.progress["step"].to_list() == [1, 2, 3, 4, 5] and run.progress["elapsed_s"].to_list()[-1] == 150.0
+    assert run.progress["step"].to_list() == [1, 2, 3, 4, 5]
+    assert run.progress["elapsed_s"].to_list()[-1] == 150.0
     assert setting(run, "total_steps") == 20
 
 
@@ -62,14 +66,21 @@ def test_settings_of_the_printed_yaml_and_of_the_command() -> None:
 
 def test_finished_is_printed_when_an_exception_passes_through() -> None:
     broken = made.sky_line(4, "Started: 'step'") + made.sky_line(4, "Started: 'train_critic_and_policy'")
-    broken += made.sky_line(4, "Finished: 'train_critic_and_policy', time cost: 1.00s") + made.sky_line(4, "Finished: 'step', time cost: 9.00s")
-    broken += "(skyrl_entrypoint pid=99) Traceback (most recent call last):\n(skyrl_entrypoint pid=99) RuntimeError: no memory\n"
+    broken += made.sky_line(4, "Finished: 'train_critic_and_policy', time cost: 1.00s") + made.sky_line(
+        4, "Finished: 'step', time cost: 9.00s"
+    )
+    broken += 'Traceback (most recent call last):\n  File "x.py", line 1\nray.exceptions.RayTaskError: no memory\n'
     run = read(made.skyrl(3) + broken, "skyrl")
-    assert column(run, "step") == [1, 2, 3] and run.info.ended == "crashed"
+    assert column(run, "step") == [1, 2, 3]
+    assert run.info.ended == "crashed"
 
 
 def test_dynamic_sampling_enters_a_step_several_times() -> None:
-    again = made.sky_line(2, "Started: 'step'") + made.sky_timer(2, "generate", 5.0) + made.sky_line(2, "Finished: 'step', time cost: 6.00s")
+    again = (
+        made.sky_line(2, "Started: 'step'")
+        + made.sky_timer(2, "generate", 5.0)
+        + made.sky_line(2, "Finished: 'step', time cost: 6.00s")
+    )
     run = read(made.sky_step(1) + again + made.sky_step(2) + made.sky_step(3), "skyrl")
     assert column(run, "step") == [1, 2, 3]
     assert column(run, "step_s")[1] == pytest.approx(made.took(2) + 6.0, abs=0.006)
@@ -82,13 +93,26 @@ def test_a_resumed_run_counts_on() -> None:
     bar = "Training Batches Processed:  35%|###  | 7/20 [00:00<?, ?it/s]\n"
     assert column(read(bar + made.sky_step(8), "skyrl"), "step") == [8]
     both = read(made.skyrl(3) + line.replace(" 7", " 2") + made.sky_step(3), "skyrl")
-    assert column(both, "segment") == [0, 0, 0, 1] and column(both, "step") == [1, 2, 3, 3]
+    assert column(both, "segment") == [0, 0, 0, 1]
+    assert column(both, "step") == [1, 2, 3, 3]
+
+
+def test_a_log_whose_beginning_was_cut_off() -> None:
+    """The first step's number is what the bar says behind it."""
+    step = made.sky_step(7)
+    cut = step[step.index("\n", step.index("Started: 'fwd_logprobs")) + 1 :]
+    bar = "Training Batches Processed:  35%|###  | 7/20 [03:30<09:00, 30.00s/it]\n"
+    run = read(cut + bar + made.sky_step(8), "skyrl")
+    assert column(run, "step") == [7, 8]
+    assert column(run, "step_s") == pytest.approx([made.took(7), made.took(8)], abs=0.006)
+    assert column(run, "grad_norm") == [0.4, 0.4]
 
 
 def test_the_console_tracker_adds_what_the_lines_lack() -> None:
     text = made.skyrl(1) + made.sky_tracked(1) + made.sky_step(2) + made.sky_tracked(2)
     run = read(text, "skyrl")
-    assert column(run, "len_max") == [1024.0, 1024.0] and column(run, "step") == [1, 2]
+    assert column(run, "len_max") == [1024.0, 1024.0]
+    assert column(run, "step") == [1, 2]
     assert column(run, "len_mean") == pytest.approx([made.length(1), made.length(2)])  # not the rounded text
 
 

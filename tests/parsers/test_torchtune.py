@@ -14,11 +14,15 @@ from tests.parsers.frameworks import column, noted, phases, read
 def test_values_of_every_step() -> None:
     run = read(made.torchtune(), "torchtune", "log_1772359200.txt")
     steps = range(1, 6)
-    assert column(run, "step") == [*steps] and run.info.framework == "torchtune"
-    assert column(run, "reward") == pytest.approx([10 * made.reward(step) for step in steps]) and noted(run, "sum over")
+    assert column(run, "step") == [*steps]
+    assert run.info.framework == "torchtune"
+    assert column(run, "reward") == pytest.approx([10 * made.reward(step) for step in steps])
+    assert noted(run, "sum over")
     assert column(run, "acc") == pytest.approx([made.reward(step) for step in steps])
     assert column(run, "len_mean") == pytest.approx([made.length(step) for step in steps])
-    assert set(column(run, "mem_gib")) == {60.1} and set(column(run, "kl")) == {0.002} and set(column(run, "ratio")) == {1.0}
+    assert set(column(run, "mem_gib")) == {60.1}
+    assert set(column(run, "kl")) == {0.002}
+    assert set(column(run, "ratio")) == {1.0}
     assert column(run, "step_s") == [None] * 5
     assert run.info.started_at == datetime(2026, 3, 1, 10, tzinfo=UTC)
 
@@ -39,4 +43,7 @@ def test_times_of_the_asynchronous_recipe_carry_their_unit() -> None:
 
 
 def test_a_hand_written_line_of_the_same_shape_is_not_torchtunes() -> None:
-    assert parsers.read(b"Step 1 | loss:0.5 reward:0.25 time:3.5s\nStep 2 | loss:0.4 reward:0.35 time:3.6s\n").info.format == "keyvalue"
+    assert (
+        parsers.read(b"Step 1 | loss:0.5 reward:0.25 time:3.5s\nStep 2 | loss:0.4 reward:0.35 time:3.6s\n").info.format
+        == "keyvalue"
+    )

@@ -88,12 +88,12 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class NotJudged:
-    """A rule that this log cannot decide: what it lacks, and how to log that."""
+    """A rule that this log cannot decide: what it lacks, and the ways to log that."""
 
     rule: str
     title: str
     lacks: tuple[str, ...]
-    how: str
+    how: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -303,7 +303,9 @@ def _dotted(case: Case) -> bool:
 
 
 def _own_names(names: str | Flags) -> tuple[str, ...]:
-    return (names.lstrip("-"),) if isinstance(names, str) else names
+    if isinstance(names, str):
+        return names.lstrip("-"), f"trl.{names.lstrip('-')}"
+    return names
 
 
 def show(value: SettingValue | None) -> str:

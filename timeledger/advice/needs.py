@@ -1,6 +1,6 @@
 """The evidence that rules need: whether a log holds it, what to call it, and how to log it.
 
-A need is "phase:x", "column:x", "setting:x", "extra:x", "engine:x" (a column of engine samples), "fact:x", "event:x" or
+A need is "phase:x", "work:x" (evaluation or checkpoint, from phases or found by the clock), "column:x", "setting:x", "extra:x", "engine:x" (a column of engine samples), "fact:x", "event:x" or
 "limit"; alternatives are separated by " | ".
 """
 
@@ -22,8 +22,8 @@ _WORDS: Final = {
     "phase:reward": "the seconds of the reward",
     "phase:weight_sync": "the seconds of weight sync",
     "phase:sleep_wake": "the seconds of sleeping and waking",
-    "phase:evaluation": "the seconds of an evaluation",
-    "phase:checkpoint": "the seconds of a checkpoint",
+    "work:evaluation": "the seconds of an evaluation",
+    "work:checkpoint": "the seconds of a checkpoint",
     "engine:kv_cache": "the KV cache's use",
     "engine:waiting": "the requests waiting",
     "engine:running": "the requests running",
@@ -37,6 +37,13 @@ _WORDS: Final = {
     "column:mem_gib": "the peak memory",
     "column:prompt_len": "the prompt length",
     "column:clipfrac": "the clip fraction",
+    "extra:train/num_gen_batches": "batches generated for each step (dynamic sampling)",
+    "extra:dynamic_filtering_pass_rate": "the pass rate of dynamic filtering",
+    "extra:training/rollout_probs_diff_mean": "the difference between the engine's log-probs and the trainer's",
+    "extra:global_seqlen/mean": "tokens by rank",
+    "extra:global_seqlen/max": "tokens of the fullest rank",
+    "extra:fully_async/trainer/idle_ratio": "idle ratios of an asynchronous run",
+    "extra:trainer/idle_ratio": "idle ratios of an asynchronous run",
     "fact:gpu_gib": "the memory of one GPU",
     "fact:gpus": "the number of GPUs",
     "fact:billions": "the model's size",
@@ -69,7 +76,7 @@ def missing(case: Case, needs: tuple[str, ...]) -> tuple[str, ...]:
 
 def _has(case: Case, need: str) -> bool:
     kind, _, name = need.partition(":")
-    if kind == "phase":
+    if kind in {"phase", "work"}:
         return name in case.phases
     if kind == "column":
         values = case.run.steps[name]
@@ -90,7 +97,7 @@ def _has(case: Case, need: str) -> bool:
 
 def words(need: str) -> str:
     """A need as people call it."""
-    return " or ".join(_one(each.strip()) for each in need.split("|"))
+    return " or ".join(dict.fromkeys(_one(each.strip()) for each in need.split("|")))
 
 
 def _one(need: str) -> str:
@@ -102,13 +109,13 @@ def _one(need: str) -> str:
     return name.rsplit("/", 1)[-1].replace("_", " ")
 
 
-def how_to_log(case: Case, lacks: Iterable[str]) -> str:
+def how_to_log(case: Case, lacks: Iterable[str]) -> tuple[str, ...]:
     """How to log what is missing, with the run's framework; each way once."""
-    return "; ".join(dict.fromkeys(_how(case, each.split("|")[0].strip()) for each in lacks))
+    return tuple(dict.fromkeys(_how(case, each.split("|")[0].strip()).rstrip(".") for each in lacks))
 
 
 def _how(case: Case, need: str) -> str:
-    kind = need.partition(":")[0]
+    kind, _, name = need.partition(":")
     if need in _FACTS:
         return _FACTS[need]
     key = case.framework or ""
@@ -116,6 +123,8 @@ def _how(case: Case, need: str) -> str:
         return _ENGINE.get(key, _ENGINE_ANY)
     if not case.run.has_steps:
         return "give the trainer's log beside this one"
+    if kind == "work":
+        return f"type it: --{'eval' if name == 'evaluation' else 'save'}-every 100 --{'eval' if name == 'evaluation' else 'save'}-s 60"
     if kind == "phase":
         return HOW_TO_LOG.get("ms-swift" if key == "swift" else key, HOW_TO_LOG_ANY)
     if kind == "setting":

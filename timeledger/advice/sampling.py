@@ -100,8 +100,9 @@ def fewer_sequences(case: Case) -> Found | None:
     if thrown <= 0:
         return None
     share, now = case.engine.share("preempted"), case.number("max_num_seqs")
-    running = case.engine.running
-    new = max(1, round(0.75 * min(now or running or 0, running or now or 0))) if now or running else 0
+    running = case.engine.stuck_running or case.engine.running_peak
+    most = min(each for each in (now, running) if each) if now or running else None
+    new = max(1, round(0.75 * most)) if most else 0
     symptom = f"{show_number(thrown)} preemptions: finished work of those sequences is thrown away and done again."
     removes = {"rollout": between(0.0, 0.15 * share, 0.5 * share)} if share > 0 else {}
     evidence = {"preemptions": thrown} | ({"running": running} if running else {})
@@ -164,7 +165,8 @@ def speculative(case: Case) -> Found | None:
 
 def quantised(case: Case) -> Found | None:
     """A large model generates most of the time and its KV cache is full."""
-    share, size, bound = case.share("rollout"), case.billions or 0.0, case.engine.share("memory")
+    share, size = case.share("rollout"), case.billions or 0.0
+    bound = case.engine.share("memory") + case.engine.share("preempted")
     if share <= 0.6 or size < 7 or bound < 0.3:
         return None
     symptom = f"Sampling is {show_share(share)} of a step, {show_share(bound)} of it waiting for memory, with a model of {show_number(size)} billion."

@@ -40,6 +40,7 @@ def add_facts(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--save-s", type=float, metavar="S", help="seconds of one checkpoint")
     group.add_argument("--gen-tok-s", type=float, metavar="R", help="generation throughput, tokens a second")
     group.add_argument("--gpus", type=int, metavar="N", help="GPUs of the job, for GPU-hours")
+    group.add_argument("--gpu-gib", type=float, metavar="G", help="memory of one GPU (GiB), for head-room")
     group.add_argument("--price", type=float, metavar="P", help="price of a GPU-hour")
     group.add_argument("--currency", default="", metavar="C", help="currency of the price, as shown")
     group.add_argument("--level", type=float, default=0.8, metavar="L", help="level of the intervals (default 0.8)")
@@ -65,7 +66,7 @@ def facts(args: argparse.Namespace) -> Facts:
 
     if not 0 < args.level < 1:
         raise BadOption(f"--level {args.level:g}: a level lies between 0 and 1, such as 0.8.")
-    for name in ("total_steps", "max_tokens", "eval_every", "save_every", "gpus", "gen_tok_s"):
+    for name in ("total_steps", "max_tokens", "eval_every", "save_every", "gpus", "gpu_gib", "gen_tok_s"):
         value = getattr(args, name)
         if value is not None and value <= 0:
             raise BadOption(f"--{name.replace('_', '-')} {value:g}: must be greater than 0.")
@@ -83,6 +84,7 @@ def facts(args: argparse.Namespace) -> Facts:
         save_s=args.save_s,
         gen_tok_s=args.gen_tok_s,
         gpus=args.gpus,
+        gpu_gib=args.gpu_gib,
         price_per_gpu_hour=args.price,
         currency=args.currency,
         level=args.level,

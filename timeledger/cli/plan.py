@@ -3,95 +3,97 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any, Final
+import sys
+from typing import TYPE_CHECKING, Final
 
 from timeledger.errors import BadOption
 
 if TYPE_CHECKING:
-    from timeledger.plan import Source
+    from timeledger.document_plan import SweepPart
+    from timeledger.plan import PlanInputs
 
 HELP: Final = "how long a run will take, from measured throughputs and a measured mean length"
 EPILOG: Final = """examples:
   timeledger plan --prompts 8 --group-size 8 --mean-length 400 --gen-tok-s 3000 --train-tok-s 9000 --fixed-s 5 --steps 200
-  timeledger plan --from smoke-run.log --steps 400
+  timeledger plan --from smoke-run.log --steps 400 --save plan.toml
+  timeledger plan --gen-tok-s 2500..3500 --mean-length 350..500
+  timeledger plan --sweep group_size=4,8,16
+  timeledger plan --from smoke-run.log --ladder --framework trl
+  timeledger plan --load plan.toml --against run/
 """
-#: Option name -> type; each is a field of `timeledger.plan.PlanInputs`.
-FIELDS: Final[dict[str, type]] = {
-    "prompts": int,
-    "group_size": int,
-    "mean_length": float,
-    "gen_tok_s": float,
-    "train_tok_s": float,
-    "fixed_s": float,
-    "steps": int,
-    "max_tokens": int,
-    "eval_every": int,
-    "eval_s": float,
-    "save_every": int,
-    "save_s": float,
-    "gpus": int,
-}
-UNITS: Final = {
-    "prompts": "prompts per step (8)",
-    "group_size": "answers per prompt, G (8)",
-    "mean_length": "mean answer length in tokens, measured late in a run, never the limit (400)",
-    "gen_tok_s": "generation throughput of the job, tokens a second (3000)",
-    "train_tok_s": "training throughput of the job, tokens a second (9000)",
-    "fixed_s": "weight sync and sleep/wake, seconds a step (5)",
-    "steps": "steps of the run (200)",
-    "max_tokens": "limit on answer tokens",
-    "eval_every": "steps between evaluations",
-    "eval_s": "seconds of one evaluation",
-    "save_every": "steps between checkpoints",
-    "save_s": "seconds of one checkpoint",
-    "gpus": "GPUs of the job, for GPU-hours",
-}
 
 
 def prepare(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        "--from", dest="source", metavar="PATH", help="fill in what this log of an earlier or smoke run measured"
-    )
-    for name, kind in FIELDS.items():
-        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N", help=UNITS[name])
-    parser.add_argument("--price", type=float, metavar="P", help="price of a GPU-hour")
-    parser.add_argument("--currency", default="", metavar="C", help="currency of the price, as shown")
-    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    from timeledger.cli.planning import add_plan_options
+
+    add_plan_options(parser)
+    parser.add_argument("--sweep", metavar="FIELD=A,B,C", help="one input swept, such as group_size=4,8,16")
+    parser.add_argument("--ladder", action="store_true", help="the smoke tests before the run: 2, 10 and 20 steps")
+    parser.add_argument("--load-s", metavar="S", help="seconds from the start of the process to the first step (140)")
+    parser.add_argument("--save", metavar="FILE", help="save the plan as TOML")
+    parser.add_argument("--against", metavar="PATH", help="compare the plan with the log of the run that followed")
 
 
 def run(args: argparse.Namespace) -> int:
     """Calculate and print."""
-    from timeledger.cli import text
+    from timeledger.against import against
+    from timeledger.cli import text_plan
+    from timeledger.cli.planning import one_run, planned, write
     from timeledger.document import to_json
-    from timeledger.plan import estimate, plan_inputs
-    from timeledger.report import plan_document
+    from timeledger.document_plan import plan_document
+    from timeledger.ladder import ladder
+    from timeledger.plan import estimate
+    from timeledger.plan_file import to_toml
 
-    measured = _measured(args.source) if args.source else {}
-    values: dict[str, Any] = {name: value for name, (value, _) in measured.items()}
-    sources = {name: source for name, (_, source) in measured.items()}
-    for name in FIELDS:
-        typed = getattr(args, name)
-        if typed is not None:
-            values[name] = typed
-            sources.pop(name, None)
-    values |= {"price_per_gpu_hour": args.price, "currency": args.currency or None}
-    answer = estimate(plan_inputs(values, sources))
+    made = planned(args)
+    made.tell()
+    answer = estimate(made.inputs)
+    swept = _sweep(made.inputs, args.sweep) if args.sweep else None
+    rungs = ladder(made.inputs, made.framework, _seconds(args.load_s)) if args.ladder else None
+    compared = against(made.inputs, one_run(args.against, "--against")) if args.against else None
+    if args.save:
+        write(args.save, to_toml(made.inputs))
+        print(f"Saved {args.save}", file=sys.stderr)
     if args.json:
-        print(to_json(plan_document(answer)))
-    else:
-        text.plan(answer)
+        for warning in answer.warnings:
+            print(f"warning: {warning}", file=sys.stderr)
+        print(to_json(plan_document(answer, sweep=swept, ladder=rungs, against=compared)))
+        return 0
+    text_plan.plan(answer)
+    if swept is not None:
+        text_plan.sweep(swept)
+    if rungs is not None:
+        text_plan.ladder(rungs)
+    if compared is not None:
+        text_plan.against(compared)
     return 0
 
 
-def _measured(path: str) -> dict[str, tuple[float | int, Source]]:
-    import parsers
-    from timeledger.analysis import analyse
-    from timeledger.plan import from_analysis
+def _sweep(inputs: PlanInputs, text: str) -> SweepPart:
+    """`FIELD=A,B,C` as estimates.
 
-    runs = parsers.read_paths([path])
-    if len(runs) > 1:
-        raise BadOption(
-            f"--from {path}: holds {len(runs)} runs ({', '.join(each.name for each in runs[:5])}); name one."
-        )
-    return from_analysis(analyse(runs[0]))
+    Raises:
+        BadOption: not of this form.
+    """
+    from timeledger.document_plan import sweep_part
+    from timeledger.plan import sweep
+
+    field, equals, values = text.partition("=")
+    field = field.strip().replace("-", "_")
+    wanted = [each.strip() for each in values.split(",") if each.strip()]
+    if not equals or not wanted:
+        raise BadOption(f'--sweep "{text}": wants FIELD=A,B,C, such as group_size=4,8,16.')
+    return sweep_part(field, sweep(inputs, field, wanted))
+
+
+def _seconds(text: str | None) -> float | None:
+    from timeledger import units
+
+    if text is None:
+        return None
+    value = units.number(text)
+    value = units.seconds(text) if value is None else value
+    if value is None or not 0 <= value < float("inf"):
+        raise BadOption(f"--load-s {text}: wants seconds, 0 or more.")
+    return value

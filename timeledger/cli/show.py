@@ -22,6 +22,7 @@ def prepare(parser: argparse.ArgumentParser) -> None:
     options.add_facts(parser)
     options.add_output(parser)
     parser.add_argument("--steps", action="store_true", help="with --json: the rows of the run as well")
+    parser.add_argument("--advice", action="store_true", help="all advice in full, and the rules this log cannot judge")
     parser.add_argument("--notes", action="store_true", help="everything that was skipped, repaired or guessed")
 
 
@@ -47,5 +48,5 @@ def run(args: argparse.Namespace) -> int:
         render.write(analyses, target, html=bool(args.html))
         print(f"Wrote {target}")
     else:
-        text.show(document, all_notes=args.notes)
+        text.show(document, all_notes=args.notes, all_advice=args.advice)
     return 0

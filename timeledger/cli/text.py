@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from timeledger import units, words
+from timeledger.cli import text_advice
 from timeledger.document import CompareDocument, DifferencePart, NotePart, ProjectionPart, RunReport, ShowDocument
-from timeledger.plan import LABELS, Estimate
 
 _BAR_CELLS: Final = 24
 _FIRST_NOTES: Final = 5
@@ -39,7 +39,7 @@ def console() -> Console:
     return plain if plain.is_terminal else Console(highlight=False, emoji=False, markup=False, width=80)
 
 
-def show(document: ShowDocument, *, all_notes: bool = False) -> None:
+def show(document: ShowDocument, *, all_notes: bool = False, all_advice: bool = False) -> None:
     """Every run of the document."""
     out = console()
     for at, each in enumerate(document.runs):
@@ -47,20 +47,25 @@ def show(document: ShowDocument, *, all_notes: bool = False) -> None:
             out.print()
             out.rule(style="dim")
             out.print()
-        _run(out, each, all_notes=all_notes)
+        _run(out, each, all_notes=all_notes, all_advice=all_advice)
 
 
-def _run(out: Console, run: RunReport, *, all_notes: bool) -> None:
+def _run(out: Console, run: RunReport, *, all_notes: bool, all_advice: bool) -> None:
     _title(out, run)
-    for line in finish_lines(run):
-        out.print(Text(line))
+    steps = run.run.step is not None or run.engine is None
+    if steps:
+        for line in finish_lines(run):
+            out.print(Text(line))
     out.print()
     out.print(Text(run.headline, style="bold"))
     out.print()
-    _phases(out, run)
-    for label, value in words.facts(run):
-        out.print(Text.assemble((f"{label:<14}", "dim"), value))
+    if steps:
+        _phases(out, run)
+        for label, value in words.facts(run):
+            out.print(Text.assemble((f"{label:<14}", "dim"), value))
+    text_advice.engine(out, run)
     _reasons(out, run.projection)
+    text_advice.advice(out, run, everything=all_advice)
     _notes(out, run.notes, everything=all_notes)
 
 
@@ -160,45 +165,6 @@ def _difference(out: Console, difference: DifferencePart) -> None:
         table.add_row("together", words.signed_seconds(difference.step_s), "", style="bold")
         out.print(table)
     out.print(Text(difference.sentence))
-
-
-def plan(answer: Estimate) -> None:
-    """The calculator's answer with its inputs and where each comes from."""
-    out, inputs = console(), answer.inputs
-    out.print(
-        Text(
-            f"{units.show_seconds(answer.step_s)} a step, {units.show_seconds(answer.total_s.mid)} for {inputs.steps:,} steps "
-            f"(between {units.show_seconds(answer.total_s.low)} and {units.show_seconds(answer.total_s.high)})",
-            style="bold",
-        )
-    )
-    out.print(Text(f"{answer.sequences_per_step:,} sequences and {answer.tokens_per_step:,.0f} tokens a step"))
-    out.print()
-    table = Table(box=None, padding=(0, 1), show_header=False)
-    for justify in ("left", "right", "right", "left", "left"):
-        table.add_column(justify=justify, no_wrap=True)
-    for part in answer.parts:
-        table.add_row(
-            part.phase, units.show_seconds(part.seconds), units.show_share(part.share), bar(part.share), part.kind
-        )
-    out.print(table)
-    out.print()
-    sources = Table(box=None, padding=(0, 1), show_header=False)
-    sources.add_column(no_wrap=True)
-    sources.add_column(justify="right", no_wrap=True)
-    sources.add_column(overflow="fold")
-    for field, label in LABELS.items():
-        value = getattr(inputs, field)
-        if value is not None:
-            source = inputs.source(field)
-            sources.add_row(label, f"{value:,.6g}", f"{source.kind}: {source.text}")
-    out.print(sources)
-    if answer.cost is not None:
-        money = "" if answer.cost.money is None else f", {answer.cost.money:,.2f} {answer.cost.currency}".rstrip()
-        out.print(Text(f"{units.show_number(answer.cost.gpu_hours)} GPU-hours{money}"))
-    for hint in answer.hints:
-        out.print()
-        out.print(Text(hint))
 
 
 def formats(rows: Sequence[FormatRow]) -> None:

@@ -1,0 +1,29 @@
+"""The whole experiment, not only the run: set-up, smoke tests, evaluation; GPU-hours and money."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dashboard import accounting, load, parts, plan_inputs
+from dashboard.language import t
+from timeledger.account import account
+from timeledger.errors import ImpossiblePlan
+
+opened = load.opened()
+parts.page_title(t("What the whole experiment takes"))
+top = st.container()
+left, right = st.columns([2, 3], gap="large")
+with left:
+    plan_inputs.choose_source(opened)
+    try:
+        around = accounting.ask()
+        inputs = plan_inputs.ask(folded=True)
+        found = account(inputs, around, plan_inputs.framework(opened))
+    except ImpossiblePlan as error:
+        with top:
+            parts.failure(t("These numbers cannot be a run."), str(error))
+        st.stop()
+with top:
+    parts.cards(accounting.cards(found))
+with right:
+    accounting.table(found)

@@ -1,0 +1,28 @@
+"""Only so many hours: what has to give, in the order that costs the conclusion least."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dashboard import budgeting, load, parts, plan_inputs
+from dashboard.language import t
+from timeledger.errors import ImpossiblePlan
+
+opened = load.opened()
+parts.page_title(t("What fits into the time?"))
+top = st.container()
+left, right = st.columns([2, 3], gap="large")
+with left:
+    hours, pins, sure = budgeting.ask()
+    plan_inputs.choose_source(opened)
+    try:
+        inputs = plan_inputs.ask(folded=True)
+        found = budgeting.solved(inputs, hours, pins, sure, plan_inputs.framework(opened))
+    except ImpossiblePlan as error:
+        with top:
+            parts.failure(t("These numbers cannot be a run."), str(error))
+        st.stop()
+with top:
+    parts.cards(budgeting.cards(inputs, found))
+with right:
+    budgeting.show(inputs, found, parts.is_dark())

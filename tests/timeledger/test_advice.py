@@ -1,0 +1,375 @@
+"""Advice: ceilings, tiers and order, what several changes save together, engine cases, and that silence is never zero."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.engine_sim import Engine, line, server_log
+from tests.simulate import Plan, simulate
+from tests.world import World
+from timeledger import schema
+from timeledger.advice import RULES, TIERS, advise, combine
+from timeledger.advice.base import Rule
+from timeledger.advice.length import rare_length
+from timeledger.advice.saving import ceiling, removed
+from timeledger.analysis import analyse
+from timeledger.results import Facts, Span
+from timeledger.run import Run, Setting, SettingValue
+
+VERL = "actor_rollout_ref."
+#: A plain GRPO run in which every family has something to say.
+RICH = World(
+    engine=Engine(kv_tokens=15_000), steps=24, planned=120, prompts=16, sync_s=20.0, sleep_s=12.0, reward_s=0.1, old_pass=True,
+    ref_pass=True, padded=True, train_s=0.0005, eval_every=4, eval_s=160.0, save_every=4, save_s=40.0, silent=0.4, limit=4096,
+    settings={
+        "enforce_eager": True, "gpu_memory_utilization": 0.5, "beta": 0.0, "num_iterations": 1, "gpus": 8, "model": "Qwen3-8B",
+        "gradient_checkpointing": True, "per_device_batch": 2, "max_model_len": 32768, "max_prompt_tokens": 512, "max_num_seqs": 256,
+        "tensor_parallel_size": 2, VERL + "model.use_remove_padding": False, VERL + "actor.use_dynamic_bsz": False,
+        VERL + "actor.strategy": "fsdp", VERL + "rollout.enable_prefix_caching": False,
+        VERL + "actor.ppo_mini_batch_size": 16,
+    },
+    columns={"mem_gib": 30.0, "prompt_len": 300.0},
+    extra={"training/rollout_probs_diff_mean": 0.001, "train/num_gen_batches": 2.0},
+)  # fmt: skip
+CARD = Facts(gpu_gib=80.0)
+BY_ID = {rule.id: rule for rule in RULES}
+
+
+def fired(run: Run, facts: Facts = CARD) -> set[str]:
+    return {each.rule for each in advise(analyse(run, facts)).advice}
+
+
+# --- savings ---------------------------------------------------------------------------------------------------
+
+
+def test_the_ceiling_gives_the_published_example() -> None:
+    """SkyRL: rollout 2.03 times faster at 77 % of the step; they measured 1.62x for the step."""
+    saved = ceiling(0.77, 2.03)
+    assert saved == pytest.approx(0.39, abs=0.005)
+    assert 1.62 <= 1 / (1 - saved) <= 1.645
+    spared = removed({"rollout": 0.77, "update": 0.23}, [{"rollout": Span(0.0, 0.3, 1 - 1 / 2.03)}])
+    assert spared.high == pytest.approx(saved)
+
+
+@pytest.mark.parametrize(("seconds", "step", "share"), [(88.0, 749.0, 0.117), (119.0, 699.0, 0.170)])
+def test_the_redundant_pass_gives_verls_own_figures(seconds: float, step: float, share: float) -> None:
+    run = with_phases({"rollout": 0.55 * step, "old_logprob": seconds, "update": 0.45 * step - seconds}, {
+        VERL + "actor.ppo_mini_batch_size": 16, "prompts_per_step": 16, "num_iterations": 1, "total_steps": 200,
+    })  # fmt: skip
+    found = advise(analyse(run)).find("R17")
+    assert found is not None
+    assert found.share == pytest.approx(share, abs=0.001)
+    assert found.ceiling == pytest.approx(share, abs=0.001)
+    assert round(100 * share) in {12, 17}
+
+
+def with_phases(phases: dict[str, float], settings: dict[str, SettingValue] | None = None, steps: int = 30, **columns: float) -> Run:
+    """A run of verl whose every step has these phases."""
+    run, _ = simulate(Plan(steps=steps, planned=200), "step_s", settings=settings or {})
+    total = sum(phases.values())
+    frame = run.steps.with_columns(pl.lit(total).alias("step_s"), *(pl.lit(value).alias(name) for name, value in columns.items()))
+    rows = [
+        {"segment": 0, "step": step, "phase": phase, "name": phase, "outside": False, "overlaps": False, "seconds": seconds}
+        for step in range(1, steps + 1)
+        for phase, seconds in phases.items()
+    ]
+    info = run.info.model_copy(update={"framework": "verl"})
+    return replace(run, info=info, steps=frame, phases=schema.conform(pl.DataFrame(rows), schema.PHASES))
+
+
+def test_changes_of_one_part_multiply_and_never_add() -> None:
+    analysis = RICH.analysis(gpu_gib=80.0)
+    advised = advise(analysis)
+    one, other = advised.find("R3"), advised.find("R21")
+    assert one is not None
+    assert other is not None
+    assert one.saves_s is not None
+    assert other.saves_s is not None
+    both = combine(analysis, [one, other])
+    assert both.saves_s is not None
+    assert max(one.saves_s.mid, other.saves_s.mid) < both.saves_s.mid < one.saves_s.mid + other.saves_s.mid
+    assert combine(analysis, [one, one]).share.mid < 2 * combine(analysis, [one]).share.mid
+    assert combine(analysis, [one]).saves_s == one.saves_s
+
+
+def test_parts_that_do_not_meet_add_up() -> None:
+    analysis = RICH.analysis(gpu_gib=80.0)
+    together = combine(analysis, ["R19", "R18"])
+    single = [combine(analysis, [rule]).share.mid for rule in ("R19", "R18")]
+    assert together.share.mid == pytest.approx(sum(single))
+    assert together.rules == ("R19", "R18")
+
+
+def test_everything_chosen_still_leaves_time() -> None:
+    analysis = RICH.analysis(gpu_gib=80.0)
+    all_of_it = combine(analysis, advise(analysis).advice)
+    assert all_of_it.left_s is not None
+    assert 0 < all_of_it.left_s.mid < analysis.projection.remaining_s.mid  # type: ignore[union-attr]
+    assert all_of_it.share.low <= all_of_it.share.mid <= all_of_it.share.high <= 1
+    assert all_of_it.speedup == pytest.approx(1 / (1 - all_of_it.share.mid))
+
+
+def test_nothing_chosen_saves_nothing() -> None:
+    nothing = combine(RICH.analysis(), [])
+    assert nothing.share == Span(0.0, 0.0, 0.0)
+    assert nothing.speedup == 1
+
+
+def test_a_saving_is_of_the_time_to_come_or_of_what_is_over() -> None:
+    running = advise(RICH.analysis()).find("R21")
+    over = advise(RICH.but(planned=24).analysis()).find("R21")
+    assert running is not None
+    assert over is not None
+    assert running.of == "the remaining run"
+    assert over.of == "the whole run"
+    assert over.saves_s is not None
+    spent = sum(RICH.step_s(step) for step in range(1, 25))
+    assert over.saves_s.high <= spent
+
+
+def test_evaluations_that_are_over_save_nothing() -> None:
+    """Evaluation took a third of the steps so far, and the one left comes after the last step."""
+    world = World(steps=60, planned=64, eval_every=15, eval_s=400.0)
+    found = advise(world.analysis()).find("R19")
+    assert found is None or found.saves_s is None or found.saves_s.high < 100
+
+
+# --- order -----------------------------------------------------------------------------------------------------
+
+
+def test_tiers_never_mix_and_inside_one_the_better_comes_first() -> None:
+    advice = advise(RICH.analysis(gpu_gib=80.0)).advice
+    tiers = [each.tier for each in advice]
+    assert tiers == sorted(tiers)
+    assert {1, 2, 4} - set(tiers) <= {4}
+    for tier in set(tiers):
+        scores = [each.score for each in advice if each.tier == tier and not BY_ID[each.rule].first]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_the_lessons_order_holds() -> None:
+    """Utilisation, CUDA graphs, amortising; then length; then the group, never below 4."""
+    world = World(
+        engine=Engine(kv_tokens=15_000), steps=16, planned=80, prompts=64, sync_s=70.0, sleep_s=40.0, sigma=0.8, limit=4096,
+        settings={"enforce_eager": True, "gpu_memory_utilization": 0.4},
+    )  # fmt: skip
+    order = [each.rule for each in advise(world.analysis()).advice]
+    place = {rule: order.index(rule) for rule in ("R1", "R2", "R3", "R39", "R40")}
+    assert max(place["R1"], place["R2"], place["R3"]) < place["R39"] < place["R40"]
+    assert order[-1] == "R40"
+
+
+def test_the_group_never_goes_below_four() -> None:
+    for group, new in ((64, 32), (8, 4), (6, 4), (5, 4)):
+        found = advise(World(group=group).analysis()).find("R40")
+        assert found is not None
+        assert found.settings == {VERL + "rollout.n": f"{group} -> {new}"}
+    assert advise(World(group=4).analysis()).find("R40") is None
+
+
+def test_a_smaller_group_is_not_advised_where_groups_are_silent() -> None:
+    assert "R40" not in fired(World(silent=0.5).run())
+
+
+def test_length_is_never_shortened_where_answers_are_cut() -> None:
+    advised = advise(World(prompts=64, sigma=0.8, limit=600).analysis())
+    assert advised.find("R39") is None
+    found = advised.find("R37")
+    assert found is not None
+    assert found.settings[f"{'data.max_response_length'}"] == "600 -> 900"
+
+
+def test_the_table_is_sound() -> None:
+    assert len(BY_ID) == len(RULES)
+    assert len([rule for rule in RULES if rule.id != "R0c" and not rule.id.endswith("b") or rule.id == "R0b"]) >= 42
+    for rule in RULES:
+        assert rule.tier in TIERS
+        assert rule.sources
+        assert rule.title[0].isupper()
+        assert rule.cost
+
+
+# --- engine logs -----------------------------------------------------------------------------------------------
+
+
+def test_a_full_cache_with_a_queue_asks_for_memory() -> None:
+    run = server_log([line(running=260.0, waiting=740.0, kv_cache=0.997)])
+    found = advise(analyse(run)).find("R1")
+    assert found is not None
+    assert "99.7 %" in found.symptom
+    assert "740 waiting" in found.symptom
+    assert found.evidence["waiting"] == 740
+    assert "--gpu-memory-utilization" in found.settings
+
+
+def test_a_low_cache_without_a_queue_does_not() -> None:
+    run = server_log([line(running=12.0, waiting=0.0, kv_cache=0.08)] * 4)
+    assert fired(run) & {"R1", "R9", "R9b"} == set()
+
+
+def test_preemption_asks_for_less_at_once_and_never_for_more() -> None:
+    rows = [line(running=60.0, waiting=20.0, kv_cache=0.99, preemptions=25.0)] * 5
+    found = fired(server_log(rows, max_num_seqs=128))
+    assert "R9b" in found
+    assert "R9" not in found
+    crowded = [line(running=64.0, waiting=50.0, kv_cache=0.5, preemptions=3.0)] * 5
+    assert "R9" not in fired(server_log(crowded))
+
+
+def test_a_queue_with_room_asks_for_more_at_once() -> None:
+    rows = [line(running=32.0, waiting=90.0, kv_cache=0.2)] * 5
+    found = advise(analyse(server_log(rows, max_num_seqs=32))).find("R9")
+    assert found is not None
+    assert found.settings == {"--max-num-seqs": "32 -> 64"}
+    assert "R1" not in fired(server_log(rows))
+
+
+def test_memory_that_is_given_already_cannot_be_raised() -> None:
+    rows = [line(running=32.0, waiting=90.0, kv_cache=0.99)] * 5
+    assert "R1" not in fired(server_log(rows, gpu_memory_utilization=0.95))
+    assert "R1" in fired(server_log(rows, gpu_memory_utilization=0.9))
+
+
+# --- settings --------------------------------------------------------------------------------------------------
+
+
+def spelled(framework: str, **settings: Any) -> dict[str, str]:
+    world = World(framework=framework, settings={"enforce_eager": True, **settings})
+    run = world.run()
+    if framework == "OpenRLHF":
+        sources = {name: f"OpenRLHF: printed arguments: {settings.get('_source', name)}" for name in run.info.settings}
+        given = {name: Setting(value=each.value, source=sources[name]) for name, each in run.info.settings.items()}
+        run = replace(run, info=run.info.model_copy(update={"settings": given}))
+    found = advise(analyse(run)).find("R2")
+    assert found is not None
+    return found.settings
+
+
+def test_settings_in_each_frameworks_words() -> None:
+    assert spelled("verl") == {VERL + "rollout.enforce_eager": "True -> False"}
+    assert spelled("TRL") == {"trl vllm-serve --enforce_eager": "True -> False"}
+    assert spelled("ms-swift") == {"--vllm_enforce_eager": "True -> False"}
+    assert spelled("OpenRLHF", _source="vllm_gpu_memory_utilization") == {"--enforce_eager": "True -> False"}
+    assert spelled("OpenRLHF", _source="vllm.gpu_memory_utilization") == {"--vllm.enforce_eager": "True -> False"}
+    assert spelled("a loop of one's own") == {}
+
+
+def test_the_present_value_or_that_it_is_not_known() -> None:
+    found = advise(World(sync_s=12.0).analysis()).find("R21")
+    assert found is not None
+    assert found.settings == {VERL + "rollout.checkpoint_engine.backend": "(not in the log) -> delta_sharded"}
+
+
+# --- what the log does not say ---------------------------------------------------------------------------------
+
+
+def removals(run: Run) -> Iterator[tuple[str, Run]]:
+    """Every way to take one column, phase, setting, metric or engine column away, as a need is named."""
+    for name in run.steps.columns:
+        if name not in {"segment", "step", "span", "line"} and run.steps[name].null_count() < run.steps.height:
+            gone = pl.lit(None, dtype=schema.STEPS[name]).alias(name)
+            yield f"column:{name}", replace(run, steps=run.steps.with_columns(gone))
+    for phase in run.phases["phase"].unique().to_list():
+        yield f"phase:{phase}", replace(run, phases=run.phases.filter(pl.col("phase") != phase))
+    for name in run.info.settings:
+        left = {key: value for key, value in run.info.settings.items() if key != name}
+        yield f"setting:{name}", replace(run, info=run.info.model_copy(update={"settings": left}))
+    for name in run.extra.columns:
+        if name not in {"segment", "step"}:
+            yield f"extra:{name}", replace(run, extra=run.extra.drop(name))
+    for name in ("running", "waiting", "kv_cache", "prefix_hit", "preemptions", "gen_tok_s"):
+        gone = pl.lit(None, dtype=schema.ENGINE[name]).alias(name)
+        yield f"engine:{name}", replace(run, engine=run.engine.with_columns(gone))
+    yield "all phases", replace(run, phases=schema.empty(schema.PHASES))
+    yield "all engine lines", replace(run, engine=schema.empty(schema.ENGINE))
+
+
+#: What another source tells when the phases do not: the fit's constant, and the clock's own evaluations and checkpoints.
+OTHER_EVIDENCE = {
+    "all phases": {"R3", "R19", "R20"}, "phase:weight_sync": {"R3"}, "phase:sleep_wake": {"R3"},
+    "phase:evaluation": {"R19", "R20"}, "phase:checkpoint": {"R19", "R20"},
+}  # fmt: skip
+
+
+def only_need(rule: Rule, need: str) -> bool:
+    """True when a rule cannot do without this need."""
+    return need in rule.needs
+
+
+@pytest.mark.parametrize("world", [RICH, World(sync_s=1.0), World(limit=400, silent=0.5), World(framework="TRL", hidden=("truncated",))], ids=["rich", "plain", "cut", "hidden"])
+def test_taking_evidence_away_never_makes_advice(world: World) -> None:
+    """What is not measured is not 0: without it fewer rules fire, never others, and none that needs it."""
+    run = world.run()
+    before = fired(run)
+    assert before
+    for need, less in removals(run):
+        after = fired(less)
+        assert not {rule for rule in after if only_need(BY_ID[rule], need)}, need
+        created = {rule for rule in after - before if BY_ID[rule].tier > 0}
+        assert created <= OTHER_EVIDENCE.get(need, set()), (need, created)
+
+
+def test_without_phases_no_phase_advice_but_how_to_log_them() -> None:
+    run = replace(RICH.run(), phases=schema.empty(schema.PHASES))
+    advised = advise(analyse(run, CARD))
+    phase_rules = {rule.id for rule in RULES if any(need.startswith("phase:") and "|" not in need for need in rule.needs)}
+    assert not {each.rule for each in advised.advice} & phase_rules
+    assert advised.advice[0].rule == "R0a"
+    listed = {each.rule: each for each in advised.not_judged}
+    assert {"R8", "R21", "R31", "R33"} <= set(listed)
+    assert "timing_s" in " ".join(listed["R21"].how)
+    assert "weight sync" in listed["R21"].lacks[0]
+
+
+def test_an_unknown_limit_or_truncation_is_listed_not_assumed() -> None:
+    advised = advise(World(hidden=("truncated",), prompts=64, sigma=0.8, limit=4096).analysis())
+    assert advised.find("R37") is None
+    assert advised.find("R39") is None
+    assert {each.rule for each in advised.not_judged} >= {"R37", "R39"}
+
+
+def test_a_run_that_samples_nothing_gets_no_advice_on_sampling() -> None:
+    run, _ = simulate(Plan(steps=40, planned=80, eval_every=10, eval_s=60.0), "stamps", lengths_shown=False, settings={"eval_steps": 10})
+    sft = replace(run, steps=run.steps.with_columns(pl.lit(0.5).alias("loss"), pl.lit(None, dtype=pl.Float64).alias("sequences")))
+    advised = advise(analyse(sft))
+    assert {BY_ID[each.rule].of for each in advised.advice} <= {"any"}
+    assert {BY_ID[each.rule].of for each in advised.not_judged} <= {"any"}
+    assert advised.find("R19") is not None
+
+
+def test_a_fitted_overhead_is_told_as_such() -> None:
+    plan = Plan(steps=60, planned=200, fixed_s=12.0, s_per_token=0.02, len_first=100, len_last=500, driver="mean", noise=0.01)
+    run, _ = simulate(plan, "stamps")
+    found = advise(analyse(run)).find("R3")
+    assert found is not None
+    assert found.evidence["from"] == "fit"
+    assert found.confidence == "low"
+    assert found.saves_s is not None
+    # Half as many steps of twice the batch: the fixed part is paid half as often.
+    assert found.saves_s.low <= 140 * 12.0 / 2 <= 1.1 * found.saves_s.high
+
+
+def test_empty_runs_are_survived() -> None:
+    assert advise(analyse(server_log([]))).advice == ()
+    run, _ = simulate(Plan(steps=1))
+    assert advise(analyse(run)).sentence
+
+
+# --- the pieces ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sigma", [0.4, 0.7, 1.0])
+@pytest.mark.parametrize("count", [256, 2048])
+def test_a_rare_length_follows_from_mean_and_longest(sigma: float, count: int) -> None:
+    """One answer in 200 is longer, within a fifth."""
+    import numpy as np
+
+    rng = np.random.default_rng(7)
+    drawn = 400 * np.exp(rng.normal(0, sigma, (400, count)) - sigma**2 / 2)
+    guessed = rare_length(float(drawn.mean()), float(drawn.max(axis=1).mean()), count)
+    assert guessed == pytest.approx(float(np.quantile(drawn, 0.995)), rel=0.2)

@@ -83,7 +83,9 @@ def reason(case: Case, done: int) -> str:
     a = lengths.filter(pl.col("step") <= done)["len_mean"].mean()
     b = lengths.filter(pl.col("step") > done)["len_mean"].mean()
     if isinstance(a, float) and isinstance(b, float) and a > 0:
-        said.append(f"answers went from {a:.0f} to {b:.0f} tokens" if abs(b / a - 1) > 0.07 else "answers kept their length")
+        said.append(
+            f"answers went from {a:.0f} to {b:.0f} tokens" if abs(b / a - 1) > 0.07 else "answers kept their length"
+        )
     return "; ".join(said) or "the first steps were not like the others"
 
 
@@ -101,7 +103,10 @@ def within(errors: Floats, weight: Floats, most: float) -> float:
 def markdown(found: list[Planned], without: list[str]) -> str:
     """The table, the targets and the failures with their reasons."""
     weight = weights([each.repository for each in found])
-    columns = {"timeledger plan --from": np.array([each.ours for each in found]), "step mean x steps": np.array([each.mean for each in found])}
+    columns = {
+        "timeledger plan --from": np.array([each.ours for each in found]),
+        "step mean x steps": np.array([each.mean for each in found]),
+    }
     said = [
         f"# The whole run planned from its first {STEPS} steps\n",
         f"{len(found)} timed runs of {len({each.repository for each in found})} repositories, each weighed by its repository; "
@@ -123,10 +128,16 @@ def markdown(found: list[Planned], without: list[str]) -> str:
         said.append(f"- within {most:.0%}: {got:.1%}, wanted {want:.0%}: {'reached' if got >= want else 'MISSED'}")
     said.append("\nOutside 30 %:\n")
     bad = sorted((each for each in found if abs(each.ours) > 0.30), key=lambda each: -abs(each.ours))
-    said += [f"- {each.name} ({each.done} of {each.steps} steps): {each.ours:+.0%} (step mean {each.mean:+.0%}): {each.reason}." for each in bad]
+    said += [
+        f"- {each.name} ({each.done} of {each.steps} steps): {each.ours:+.0%} (step mean {each.mean:+.0%}): {each.reason}."
+        for each in bad
+    ]
     said.append("\nBetween 10 and 30 %:\n")
     rest = sorted((each for each in found if 0.10 < abs(each.ours) <= 0.30), key=lambda each: -abs(each.ours))
-    said += [f"- {each.name} ({each.done} of {each.steps} steps): {each.ours:+.0%} (step mean {each.mean:+.0%}): {each.reason}." for each in rest]
+    said += [
+        f"- {each.name} ({each.done} of {each.steps} steps): {each.ours:+.0%} (step mean {each.mean:+.0%}): {each.reason}."
+        for each in rest
+    ]
     return "\n".join(said) + "\n"
 
 

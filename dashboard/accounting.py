@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard import parts, summary
 from dashboard.language import mark, t
-from dashboard.localised import durations, seconds
+from dashboard.localised import seconds
 from dashboard.summary import Card
 from timeledger import units
 from timeledger.account import Account, AccountInputs, account_inputs
@@ -45,7 +45,7 @@ _ITEMS: Final = (
     mark("measuring tok/s before planning; a usual time"), mark("at the desk, no GPU needed"),
     mark("installing, drivers, first imports"), mark("downloads"), mark("measuring tok/s before planning"),
     mark("Give the number of GPUs for GPU-hours, and a price for money."),
-    mark("No re-runs and no debugging are counted. A first experiment is seldom done in one go: the course's own experiments took 20 to 40 GPU-hours with both."),
+    mark("No re-runs and no debugging are counted, yet a first experiment is seldom done in one go: a handful of small ones takes 20 to 40 GPU-hours with both."),
 )  # fmt: skip
 
 
@@ -97,7 +97,7 @@ def cards(found: Account) -> list[Card]:
 def table(found: Account) -> None:
     """Every line with its interval and how it is known; it prints."""
     rows = [
-        (t(each.name), t(each.when), seconds(each.seconds.mid), _range(each.seconds), t(each.kind), durations(t(each.text)))
+        (t(each.name), t(each.when), seconds(each.seconds.mid), _range(each.seconds), t(each.kind), t(each.text))
         for each in found.items
     ]
     heads = (t("What"), t("When"), t("Time"), t("Interval"), t("Known"), t("How"))

@@ -29,4 +29,5 @@ view = st.navigation(
     position="top",
 )
 frame.language_switch()
+st.set_page_config(page_title=f"{view.title} · timeledger")
 view.run()

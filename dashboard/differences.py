@@ -25,7 +25,7 @@ def difference(found: Ledger | None, dark: bool, key: str = "waterfall") -> None
     bars = [(t(_named(each)), each.seconds) for each in found.parts if abs(each.seconds) >= floor]
     small = sum(each.seconds for each in found.parts if abs(each.seconds) < floor)
     bars += [(t(_SMALLER), small)] if small else []
-    parts.chart(waterfall(t(found.a), t(found.b), found.from_s, bars, dark), key, sentence)
+    parts.chart(waterfall(retold.side(found.a), retold.side(found.b), found.from_s, bars, dark), key, sentence)
     if found.why:
         st.caption(parts.quiet(t(found.why)))
 

@@ -13,6 +13,7 @@ from dashboard.localised import moment, seconds, share
 from timeledger.budget import Cut
 from timeledger.compare import Ledger
 from timeledger.forecast import steps_done
+from timeledger.plan import Estimate
 from timeledger.results import Analysis, Growth, Timing
 from timeledger.units import show_number
 
@@ -108,7 +109,7 @@ def difference(found: Ledger) -> str:
     if spoken() == "en" or found.step_s is None:
         text = found.sentence
         return text[:1].upper() + text[1:] if text.startswith("the ") else text
-    a, b, total = t(found.a), t(found.b), found.step_s
+    a, b, total = side(found.a), side(found.b), found.step_s
     there = t("{b} against {a} a step", b=seconds(found.to_s), a=seconds(found.from_s))
     if found.verdict == "same pace":
         return t("{b} keeps the pace of {a}: {there}.", a=a, b=b, there=there)
@@ -122,6 +123,11 @@ def difference(found: Ledger) -> str:
     if causes and against:
         head += t("; against it, {causes}", causes=t(", ").join(against))
     return t("{done}.", done=head)
+
+
+def side(name: str) -> str:
+    """A side of a difference: a run's own name, or a part of one run."""
+    return t(name) if name in _EARLY_LATE else name
 
 
 def _cause(part: str, cost_s: float) -> str:
@@ -141,3 +147,17 @@ _EFFECTS = {
 def effect(cut: Cut) -> str:
     """What a cut does to the conclusion."""
     return cut.effect if spoken() == "en" else t(_EFFECTS[cut.what])
+
+
+def hints(answer: Estimate) -> list[str]:
+    """The calculator's hints; the lesson's three in the page's language, the others as they are."""
+    if spoken() == "en":
+        return list(answer.hints)
+    sampling, training = answer.share("sampling"), answer.share("forward-backward")
+    fixed = sum(answer.share(name) for name in ("fixed overhead", "weight sync", "sleep/wake"))
+    told = {
+        "Sampling is": t("{sampling} of a step is sampling: raise the engine's memory utilisation and keep CUDA graphs on before touching length or group size; neither changes the result.", sampling=share(sampling)),
+        "Training is": t("Training is {training}: gradient checkpointing would slow that end, so check first that memory is really short.", training=share(training)),
+        "Fixed overhead is": t("Fixed overhead is {fixed} of a step: a larger batch per step dilutes it.", fixed=share(fixed)),
+    }  # fmt: skip
+    return [next((own for start, own in told.items() if each.startswith(start)), each) for each in answer.hints]

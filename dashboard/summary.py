@@ -146,7 +146,7 @@ def answers(analysis: Analysis) -> Card:
         first, times = units.show_number(growth.first), f"{growth.growth:.1f}"
         under.append(t("from {first} at the start ({times}×)", first=first, times=times))
     limit = t("limit {limit}", limit=f"{growth.limit:,.0f}") if growth.limit is not None else t("limit not known")
-    cut = ", " + t("{share} cut", share=share(growth.truncated_last)) if growth.truncated_last is not None else ""
+    cut = t(", ") + t("{share} cut", share=share(growth.truncated_last)) if growth.truncated_last is not None else ""
     under.append(limit + cut)
     value = t("{length} tokens", length=units.show_number(growth.last))
     return Card(t("Answers"), value, tuple(under), "measured", t("mean response length, late in the run"))

@@ -42,8 +42,8 @@ def runs(pairs: Sequence[tuple[Entry, Analysis]], zone: tzinfo | None) -> str | 
     """One line a run; the key of the run that was clicked."""
     table = pd.DataFrame([_run_row(entry, analysis, zone) for entry, analysis in pairs])
     config: dict[str, Any] = {
-        "state": st.column_config.TextColumn(t("State"), width="small", pinned=True),
-        "run": st.column_config.TextColumn(t("Run"), width="medium", pinned=True),
+        "state": st.column_config.TextColumn(t("State"), width="small"),
+        "run": st.column_config.TextColumn(t("Run"), width="medium"),
         "done": st.column_config.ProgressColumn(t("Done"), format="percent", min_value=0.0, max_value=1.0, width="small"),
         "finish": t("Finish"),
         "step": st.column_config.TextColumn(t("Step now"), width="small", alignment="right"),
@@ -133,10 +133,10 @@ def _columns() -> dict[str, Any]:
         "steps": number(t("Steps"), format="localized", width="small"),
         "now_s": number(t("Step now, s"), format="%.2f", width="small", help=t("an ordinary step now")),
         "step_s": number(t("Whole step, s"), format="%.2f", width="small", help=t("evaluation and checkpoints spread over all steps")),
-        "against": text(t("Against the first"), width="small", alignment="right", help=t("whole step, against that of the first run")),
+        "against": text(t("Against the first"), width="medium", alignment="right", help=t("whole step, against that of the first run")),
         "s_per_1k_tokens": number(t("s per 1,000 tokens"), format="%.3f", help=t("seconds of a step per 1,000 answer tokens")),
         "s_per_sample": number(t("s per answer"), format="%.3f", width="small"),
-        "steps_per_hour": number(t("Steps an hour"), format="localized", width="small"),
+        "steps_per_hour": number(t("Steps an hour"), format="%.0f", width="small"),
         "tokens_per_hour": number(t("Tokens an hour"), format="compact", width="small", help=t("answer tokens")),
         "sampling": number(t("Sampling, %"), format="%.0f", width="small"),
         "len_last": number(t("Answers"), format="%.0f", width="small", help=t("mean response length late in the run, tokens")),

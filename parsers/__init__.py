@@ -149,6 +149,10 @@ def unknown(origin: Origin, size: int, feeder: Feeder) -> UnknownFormat | Unread
     where = str(origin.path or origin.name)
     if size == 0:
         return UnreadableSource(f"{where}: the file is empty.")
+    if (kind := feeder.packed_as()) is not None:
+        return UnknownFormat(
+            f"{where}: {kind}. Unpack it and read the log, or the folder, that is in it (gzip needs no unpacking)."
+        )
     first = feeder.first_line()
     names = ", ".join(each.name for each in FORMATS)
     return UnknownFormat(

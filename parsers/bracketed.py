@@ -23,6 +23,11 @@ _PLURALS: Final = re.compile(
     r"|model|file|row|worker|update|iteration|episode|trajectory)$",
     re.IGNORECASE,
 )
+#: How many were averaged says nothing about what the key is: `Avg reward (64 samples): 0.5`, `Accuracy (17/64): 26.6%`.
+_REMARK: Final = re.compile(
+    r"(?<=\w)\s?\((?:n ?= ?)?\d[\d,]*(?: ?/ ?\d[\d,]*)?(?: (?:samples?|rollouts?|completions?|prompts?|responses?|answers?|questions?|groups?|examples?))?\)"
+    r"(?=\s*[:=])"
+)
 _SPLIT: Final = re.compile(r"[^a-z\u4e00-\u9fff]+")
 
 
@@ -34,7 +39,9 @@ class Bracketed:
 
     def hide(self, text: str) -> str:
         """The text with one private character in place of each unit in brackets."""
-        return _KEY.sub(self._one, text) if "(" in text else text
+        if "(" not in text:
+            return text
+        return _KEY.sub(self._one, _REMARK.sub("", text))
 
     def show(self, key: str) -> str:
         """The key with its unit again, without a blank before it."""

@@ -53,6 +53,7 @@ EXTRA: Final = Meaning("extra")
 _MAY_COUNT: Final = 1
 _SHARES: Final = frozenset({"truncated", "zero_std", "clipfrac", "acc"})
 _STATS: Final = frozenset({"mean", "max", "min", "std"})
+_DONE: Final = frozenset({"done", "finished", "completed", "complete", "step", "iter", "update"})
 
 
 def scaled(meaning: Meaning, scale: float) -> Meaning:
@@ -70,6 +71,8 @@ def _timed(spelled: str, scale: float) -> Meaning:
     words = spelled.replace("/", "_").split("_")
     if role := _clock_word(words):
         return Meaning(role[0], role[1], 1, scale)
+    if words[-1] == "in" and {*words[:-1]} <= _DONE:  # `step 3: reward 0.5, done in 20.9s`
+        return Meaning("clock", "step_s", 1, scale)
     return scaled(_phase(words), scale)
 
 

@@ -41,9 +41,14 @@ def spell(key: str) -> str:
     if _CJK.search(text):
         text = _RECENT.sub(" recent ", text)
         text = _CHINESE.sub(lambda match: names.CHINESE[match.group()], text)
-    text = _CAMEL.sub("_", text).lower()
+    text = spell_apart(text).lower()
     parts = ("_".join(_words(part)) for part in text.split("/"))
     return "/".join(part for part in parts if part)
+
+
+def spell_apart(text: str) -> str:
+    """`AvgLen` as `Avg_Len`."""
+    return _CAMEL.sub("_", text)
 
 
 def _words(part: str) -> list[str]:

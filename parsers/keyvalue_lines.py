@@ -98,7 +98,7 @@ def is_prose(text: str) -> bool:
     """Many words and hardly a separator: told at the cost of counting characters."""
     if text.count(" ") <= 16 or text.count("=") + text.count(":") + text.count("|") >= 2:
         return False
-    return len(_NUMBERS.findall(text)) < 4
+    return len(_NUMBERS.findall(text)) < 4 and len(text.split()) > 12  # blanks also line columns up
 
 
 def strip_prefix(text: str) -> tuple[str, str, str | None]:

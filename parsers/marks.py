@@ -10,6 +10,7 @@ from typing import Final
 _MARKS: Final = {
     "step": 0, "global_step": 0, "global step": 0, "train step": 0, "training step": 0, "training_step": 0, "train_step": 0,
     "optimizer step": 0, "optim step": 0, "grpo step": 0, "rl step": 0, "步骤": 0, "步": 0, "步数": 0,
+    "ステップ": 0, "스텝": 0,
     "update": 1, "iter": 2, "iteration": 2, "it": 2, "轮次": 3, "回合": 3, "episode": 3, "round": 3, "batch": 4, "轮": 4,
     "rollout": 5,
 }  # fmt: skip
@@ -17,10 +18,12 @@ _COUNTED: Final = r"[=:#]?\s*[\[(#]?\s*(?P<n>\d[\d,]*)(?:\s*(?:/|of)\s*(?P<total
 _MARK: Final = re.compile(
     r"(?<![\w/.\-])(?P<qualifier>(?:example|micro|inner|mini|sub|sgd|ppo|grad|accum\w*|grpo|eval|val|validation|test|warmup|env)[ _-])?"
     r"(?P<word>global[ _]step|(?:train|training|optimizer|optim|rl)[ _]step|step|iter(?:ation)?|update|it|episode|round|rollout|batch|epoch"
-    r"|步骤|步数|步|回合|轮次|轮)(?P<sep>\s*)" + _COUNTED + r"(?![\w.%]|-\w|\s*(?:examples?|tokens?|epochs|updates)\b)",
+    r"|步骤|步数|步|回合|轮次|轮|ステップ|스텝)(?P<sep>\s*)" + _COUNTED + r"(?![\w.%]|-\w|\s*(?:examples?|tokens?|epochs|updates)\b)",
     re.IGNORECASE,
 )
-_CHINESE_MARK: Final = re.compile(r"第\s*(?P<n>\d+)\s*(?:/\s*(?P<total>\d+)\s*)?(?P<word>步|轮|回合|次更新)")
+_CHINESE_MARK: Final = re.compile(
+    r"[【\[(]?第\s*(?P<n>\d+)\s*(?:/\s*(?P<total>\d+)\s*)?(?P<word>步|轮|回合|次更新)(?:\s*[/,，]?\s*共\s*(?P<all>\d+)\s*(?:步|轮|回合|次))?[】\])]?"
+)
 _EPOCH_PAIR: Final = re.compile(
     r"epoch\s*:?\s*\[?\s*(?P<e>\d+)\s*/\s*(?P<all>\d+)\s*\]?[\s,|:]*(?:[\[(]\s*(?P<n>\d+)\s*/\s*(?P<total>\d+)\s*[\])])",
     re.IGNORECASE,
@@ -69,7 +72,7 @@ def take_marks(text: str) -> Marks:
     pieces: list[str] = []
     sub, at = False, 0
     for match in sorted([*_CHINESE_MARK.finditer(text), *_MARK.finditer(text)], key=lambda match: match.start()):
-        step, total = _whole(match["n"]), _whole(match["total"])
+        step, total = _whole(match["n"]), _whole(match["total"] or match.groupdict().get("all"))
         if step is None or (total is not None and total < step) or step > 10**12 or match.start() < at:
             continue
         pieces.append(text[at : match.start()])

@@ -51,7 +51,7 @@ class _PrimeReader(TaggedReader):
         self._newest = {"orchestrator": -1, "trainer": -1}
         self._clock_s: int | None = None
         self._days = 0
-        self._begun_s: int | None = None
+        self._begun_s: float | None = None
         self._at: datetime | None = None
         self._paused_s = 0.0
 
@@ -127,8 +127,10 @@ class _PrimeReader(TaggedReader):
             tags["trainer/time" if trains and self._orchestrates else "time/step"] = took
         if not trains:
             self._of_orchestrator(step, tags)
+        if took is not None and self.rows.empty and self._begun_s == self._elapsed():
+            self._begun_s -= took  # the log begins with this step's end
         if not (trains and self._orchestrates) and self._clock_s is not None and self._begun_s is not None:
-            tags["train_runtime"] = float(self._elapsed() - self._begun_s)
+            tags["train_runtime"] = self._elapsed() - self._begun_s
         self.put(step, tags, line, self._at)
 
     def _of_orchestrator(self, step: int, tags: dict[str, float]) -> None:

@@ -24,6 +24,11 @@ from timeledger.errors import UnreadableSource
 from timeledger.run import Note, Run
 
 _BLOCK: Final = 1024 * 1024
+#: Archives and compressions, by their first bytes (gzip is read as it is).
+_PACKED: Final = (
+    (b"PK\x03\x04", "a zip archive"), (b"7z\xbc\xaf\x27\x1c", "a 7z archive"), (b"Rar!", "a rar archive"),
+    (b"\xfd7zXZ\0", "an xz file"), (b"\x28\xb5\x2f\xfd", "a zstd file"), (b"BZh", "a bzip2 file"),
+)  # fmt: skip
 
 
 def origin_of(path: Path, mapping: tuple[tuple[str, str], ...] = ()) -> Origin:
@@ -183,6 +188,10 @@ class Feeder:
             best = self._windows.best
             return best.format, Confidence(best.sure, best.because)
         return self.format, Confidence(self.sure, self.because)
+
+    def packed_as(self) -> str | None:
+        """What kind of archive or compressed file this is, when it is one that is not unpacked here."""
+        return next((name for magic, name in _PACKED if self._first.startswith(magic)), None)
 
     def first_line(self) -> str:
         """The source's first line, shortened, for an error text."""

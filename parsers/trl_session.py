@@ -188,6 +188,12 @@ class Session:
             build.setting(
                 "logging_steps", spacing.interval, spacing.because or "spacing of the metric dicts", "inferred"
             )
+        if self.order.sparse:
+            _tell(
+                build,
+                "guessed",
+                "the progress bar shows too few of its states to tell the steps: rows are numbered by their order",
+            )
         if self.order.bursts:
             _tell(build, "info", "standard output was buffered: metric dicts came late and are numbered by their order")
 

@@ -9,6 +9,9 @@ step, and what has to be found is the logging interval. Evidence, best first:
 2. The pace. When a burst is over, at most a dict or two are still in the buffer.
 3. A finished session: dicts against steps done (the bar's, or train_runtime x train_steps_per_second).
 4. Longest and shortest answer are whole numbers on every row only when a row is one step, not a mean over several.
+
+A copy of standard output may hold a few states of the bar only (W&B's output.log). More dicts than the bar leaves room for
+show that: its first state is then no beginning, and 3, 4 and the epochs have to tell.
 """
 
 from __future__ import annotations
@@ -73,6 +76,8 @@ class Order:
     count: int = 0
     bursts: int = 0
     ended: bool = False
+    #: the bar shows too few of its states to say where the session began
+    sparse: bool = False
     #: (steps done, relative error) by the end-of-run dict, for a console without bars
     done: tuple[float, float] | None = None
     #: the interval of the session before, and whether there was one
@@ -96,6 +101,7 @@ class Order:
         self.elapsed_s = max(self.elapsed_s, elapsed_s)
         if self.first is None and step > 0:
             self.first = step
+            self.sparse = step > 2 and self.count >= 2
         if self.settled is None and step > 0:
             if step == self.last or self._since_bar:
                 self._mark(step)
@@ -119,6 +125,8 @@ class Order:
         self._since_bar += 1
         if self.settled is not None:
             return
+        if self.first is not None and self.first > 1 and self.count > self.last - self.first + 3:
+            self.sparse = True
         low, high = lengths
         if low is not None and high is not None:
             if low.is_integer() and high.is_integer():
@@ -180,7 +188,7 @@ class Order:
     @property
     def start(self) -> int:
         """Steps done before the first dict could come: 0, or the step that was resumed from."""
-        if self.first is not None:
+        if self.first is not None and not self.sparse:
             return self.first - 1
         return self._resumed_rows() * (self.spacing_without_start().interval or 1)
 
@@ -202,7 +210,14 @@ class Order:
         """The best answer now."""
         if self.settled is not None:
             return self.settled
-        if not self.has_bar:
+        answer = self._answer()
+        if self.total is not None and self.count > 1 and answer.step(self.count - 2, self.start) > self.total:
+            self.sparse = True
+            answer = self._answer()
+        return answer
+
+    def _answer(self) -> Spacing:
+        if not self.has_bar or self.sparse:
             return self._by_total(self.total) or self._by_end() or self._by_lengths() or self._hinted()
         answer = self._by_marks()
         if answer is None or self._contradicted(answer):
@@ -303,7 +318,7 @@ class Order:
     def _by_total(self, steps: int | None) -> Spacing | None:
         if not self.ended or not steps or not self.count or steps < self.count:
             return None
-        start = self.first - 1 if self.first is not None else 0
+        start = self.first - 1 if self.first is not None and not self.sparse else 0
         done = steps - start
         for rows, first_step in ((self.count, False), (self.count - 1, True)):
             if rows < 1:

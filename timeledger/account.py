@@ -150,13 +150,22 @@ def _evaluation(inputs: PlanInputs, seconds: float, shaky: Span) -> Item:
         length = inputs.eval_length or late_length(inputs)
         rate = inputs.gen_tok_s * rates(inputs)[0]
         text += f" of {questions:,} questions x {length:,.0f} tokens / {units.show_rate(rate)}"
-    return Item(name="Evaluation", when="each run", seconds=_scaled(shaky, seconds), on_gpu=True, kind="inferred", text=text)
+    return Item(
+        name="Evaluation", when="each run", seconds=_scaled(shaky, seconds), on_gpu=True, kind="inferred", text=text
+    )
 
 
 def _usual(name: str, typed: float | None, usual: float, text: str) -> Item:
     if typed is not None:
         return _typed(name, "once", typed, text)
-    return Item(name=name, when="once", seconds=Span(usual / 2, usual, usual * 2), on_gpu=True, kind="assumed", text=f"{text}; a usual time")
+    return Item(
+        name=name,
+        when="once",
+        seconds=Span(usual / 2, usual, usual * 2),
+        on_gpu=True,
+        kind="assumed",
+        text=f"{text}; a usual time",
+    )
 
 
 def _typed(name: str, when: When, seconds: float, text: str) -> Item:
@@ -165,7 +174,14 @@ def _typed(name: str, when: When, seconds: float, text: str) -> Item:
 
 def _coding(typed: float | None) -> Item:
     seconds = CODING_S if typed is None else Span(typed, typed, typed)
-    return Item(name="Writing and debugging code", when="by hand", seconds=seconds, on_gpu=False, kind="assumed", text="at the desk, no GPU needed")
+    return Item(
+        name="Writing and debugging code",
+        when="by hand",
+        seconds=seconds,
+        on_gpu=False,
+        kind="assumed",
+        text="at the desk, no GPU needed",
+    )
 
 
 def _sum(items: tuple[Item, ...], when: When) -> Span:
@@ -200,5 +216,7 @@ def account_inputs(values: dict[str, float | int | None]) -> AccountInputs:
     for name, value in given.items():
         least = 1 if name == "runs" else 0
         if not value >= least or value == float("inf"):
-            raise ImpossiblePlan(name.removesuffix("_s").replace("_", " "), f"{value:g} cannot be used: must be at least {least}.")
+            raise ImpossiblePlan(
+                name.removesuffix("_s").replace("_", " "), f"{value:g} cannot be used: must be at least {least}."
+            )
     return AccountInputs.model_validate(given)

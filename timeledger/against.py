@@ -89,7 +89,10 @@ def against(inputs: PlanInputs, analysis: Analysis) -> Against:
 def _measured(found: Calibration, inputs: PlanInputs, fields: tuple[str, ...]) -> dict[str, Any]:
     """The run's values of these fields. What the run does not tell stays as planned where the step needs it, else is dropped."""
     needed = {"prompts", "group_size", "mean_length", "gen_tok_s", "train_tok_s", "fixed_s"}
-    return {name: found.number(name) if name in found.values else getattr(inputs, name) if name in needed else None for name in fields}
+    return {
+        name: found.number(name) if name in found.values else getattr(inputs, name) if name in needed else None
+        for name in fields
+    }
 
 
 def _difference(part: str, seconds: float, planned: PlanInputs, now: PlanInputs) -> Difference:
@@ -99,7 +102,11 @@ def _difference(part: str, seconds: float, planned: PlanInputs, now: PlanInputs)
         "answers": (late_length(planned), late_length(now), "answers"),
         "generation throughput": (planned.gen_tok_s, now.gen_tok_s, "generation throughput"),
         "training throughput": (planned.train_tok_s, now.train_tok_s, "training throughput"),
-        "fixed overhead": (planned.fixed_s + (planned.reward_s or 0.0), now.fixed_s + (now.reward_s or 0.0), LABELS["fixed_s"]),
+        "fixed overhead": (
+            planned.fixed_s + (planned.reward_s or 0.0),
+            now.fixed_s + (now.reward_s or 0.0),
+            LABELS["fixed_s"],
+        ),
     }
     old, new, name = values[part]
     up, down = {"answers": ("longer", "shorter"), "batch": ("more", "fewer")}.get(part, ("higher", "lower"))
@@ -114,5 +121,7 @@ def _difference(part: str, seconds: float, planned: PlanInputs, now: PlanInputs)
 def _sentence(planned: float, measured: float, differences: list[Difference]) -> str:
     """Planned, measured and why, the largest reason first."""
     lead = f"Planned {units.show_seconds(planned)} a step, measured {units.show_seconds(measured)}"
-    told = sorted((each for each in differences if abs(each.seconds) >= _SAME * planned), key=lambda each: -abs(each.seconds))
+    told = sorted(
+        (each for each in differences if abs(each.seconds) >= _SAME * planned), key=lambda each: -abs(each.seconds)
+    )
     return f"{lead}: {', '.join(each.words for each in told)}." if told else f"{lead}: as planned."

@@ -26,7 +26,12 @@ What = Literal["steps", "data", "max_tokens", "group_size", "eval_questions"]
 #: The lesson's order.
 ORDER: Final[tuple[What, ...]] = ("steps", "data", "max_tokens", "group_size", "eval_questions")
 #: Other names under which a cut may be pinned.
-_PINS: Final[dict[str, What]] = {"prompts": "data", "mean_length": "max_tokens", "G": "group_size", "eval": "eval_questions"}
+_PINS: Final[dict[str, What]] = {
+    "prompts": "data",
+    "mean_length": "max_tokens",
+    "G": "group_size",
+    "eval": "eval_questions",
+}
 #: The lesson cuts 200 steps to 80: below this share of the planned steps the trend is hard to read.
 STEPS_FLOOR: Final = 0.4
 #: Steps below which no trend shows (the last rung of the smoke tests).

@@ -98,7 +98,9 @@ def calibrate(analysis: Analysis, given: Mapping[str, Any] | None = None) -> Cal
     step_s = analysis.clock.step_s if made is None or (over and analysis.clock.step_s) else made.level.recent
     if step_s is None or step_s <= 0:
         found.take("gen_tok_s", analysis.timing.gen_tok_s, "measured", analysis.timing.gen_tok_s_from or "throughput")
-        found.take("train_tok_s", analysis.timing.train_tok_s, "measured", analysis.timing.train_tok_s_from or "throughput")
+        found.take(
+            "train_tok_s", analysis.timing.train_tok_s, "measured", analysis.timing.train_tok_s_from or "throughput"
+        )
         found.notes += _lacking(found, given)
         return found
     split = split_step(analysis, step_s, _tokens(found, given))
@@ -122,7 +124,9 @@ def _lacking(found: Calibration, given: Mapping[str, Any]) -> list[str]:
     if not missing:
         return []
     if len(missing) == len(main):
-        return [f"{found.name} holds no throughput, no step time and no length that a plan could use: every number is a default."]
+        return [
+            f"{found.name} holds no throughput, no step time and no length that a plan could use: every number is a default."
+        ]
     return [f"Not in {found.name}, so a default stands in: {', '.join(missing)}. Type what you measured."]
 
 
@@ -131,7 +135,7 @@ def _batch(found: Calibration, analysis: Analysis) -> None:
     info = analysis.run.info
     group, prompts = info.number("group_size"), info.number("prompts_per_step")
     sequences = sequences_per_step(analysis.run) or _late(analysis, "sequences") or _from_tokens(analysis)
-    prompts_kind: Kind = "measured"
+    prompts_kind = _kind(analysis, "prompts_per_step")
     if prompts is None and sequences and group:
         prompts = sequences / group
     if group is None and sequences and prompts:
@@ -139,9 +143,27 @@ def _batch(found: Calibration, analysis: Analysis) -> None:
     if group is None and prompts is None and sequences:
         guess = next(size for size in (PlanInputs().group_size, 4, 2, 1) if round(sequences) % size == 0)
         prompts, prompts_kind = sequences / guess, "inferred"
-        found.take("group_size", guess, "assumed", f"G is not in the log; it divides the {sequences:g} answers a step", whole=True)
-    found.take("group_size", group, "measured", "settings", whole=True)
-    found.take("prompts", prompts, prompts_kind, "settings" if prompts_kind == "measured" else "answers a step over G", whole=True)
+        found.take(
+            "group_size",
+            guess,
+            "assumed",
+            f"G is not in the log; it divides the {sequences:g} answers a step",
+            whole=True,
+        )
+    found.take("group_size", group, _kind(analysis, "group_size"), "settings", whole=True)
+    found.take(
+        "prompts",
+        prompts,
+        prompts_kind,
+        "settings" if info.number("prompts_per_step") else "answers a step over G",
+        whole=True,
+    )
+
+
+def _kind(analysis: Analysis, setting: str) -> Kind:
+    """How a setting of the run is known."""
+    known = analysis.run.info.settings.get(setting)
+    return "measured" if known is None else known.kind
 
 
 def _from_tokens(analysis: Analysis) -> float | None:
@@ -155,7 +177,9 @@ def _from_tokens(analysis: Analysis) -> float | None:
 def _lengths(found: Calibration, analysis: Analysis, given: Mapping[str, Any]) -> None:
     growth = analysis.growth
     found.take("mean_length", growth.last, "measured", "late mean length")
-    found.take("max_tokens", growth.limit, "measured", growth.limit_from or "limit", whole=True)
+    guessed = growth.limit_from is not None and growth.limit_from.startswith("inferred")
+    kind: Kind = "inferred" if guessed else _kind(analysis, "max_tokens")
+    found.take("max_tokens", growth.limit, kind, growth.limit_from or "limit", whole=True)
     found.take("truncated", growth.truncated_last, "measured", "late truncated share")
     found.take("first_length", growth.first, "measured", "mean length at the start")
     longest = _late(analysis, "len_max")
@@ -169,7 +193,8 @@ def _lengths(found: Calibration, analysis: Analysis, given: Mapping[str, Any]) -
         found.take("mean_length", limit / _BELOW_LIMIT, "assumed", text)
     done, total = steps_done(analysis.run, analysis.clock), _horizon(analysis, given)
     ahead = growth.forecast.filter(growth.forecast["step"] <= total)
-    if growth.curve != "constant" and growth.last and total > done and ahead.height:
+    followed = analysis.timing.driver != "none"  # else longer answers have not cost more time so far
+    if followed and growth.curve != "constant" and growth.last and total > done and ahead.height:
         middle = ahead["mid"].mean()
         ratio = float(middle) / growth.last if isinstance(middle, int | float) else 1.0
         if abs(ratio - 1) > _NO_GROWTH:
@@ -224,7 +249,9 @@ def _fixed(found: Calibration, analysis: Analysis, split: Split, made: Forecast 
             if each.every and each.seconds and each.kind in {"evaluation", "checkpoint"}
         )
         other = max(made.extra_s - scheduled, 0.0) / made.steps_left
-    text = split.words["fixed"] + (" and other slow work, spread over the steps," if other > 0.01 * split.fixed_s else "")
+    text = split.words["fixed"] + (
+        " and other slow work, spread over the steps," if other > 0.01 * split.fixed_s else ""
+    )
     fixed = split.fixed_s + other
     found.values["fixed_s"] = (fixed, Source(kind=split.kinds["fixed"], text=f"{text} of {found.name}"))
 

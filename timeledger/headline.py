@@ -31,9 +31,7 @@ def say(
     return f"{lead}; {why}." if why else f"{lead}."
 
 
-def _lead(
-    done: str, clock: Clock, projection: Projection, state: State, facts: Facts, zone: tzinfo | None
-) -> str:
+def _lead(done: str, clock: Clock, projection: Projection, state: State, facts: Facts, zone: tzinfo | None) -> str:
     spent, rest = show_seconds(clock.elapsed_s), projection.remaining_s
     if state == "finished":
         return f"Finished: {done} in {spent}"

@@ -75,5 +75,10 @@ def runs_within(inputs: PlanInputs, days: int, hours_a_day: float, load_s: float
     day_s = hours_a_day * units.HOUR
     a_day = int(day_s / run_s)
     return Weekend(
-        days=days, hours_a_day=hours_a_day, run_s=run_s, a_day=a_day, runs=a_day * days, through=int(days * day_s / run_s)
+        days=days,
+        hours_a_day=hours_a_day,
+        run_s=run_s,
+        a_day=a_day,
+        runs=a_day * days,
+        through=int(days * day_s / run_s),
     )

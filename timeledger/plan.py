@@ -108,7 +108,9 @@ def estimate(inputs: PlanInputs) -> Estimate:
         "evaluation": evaluations(inputs) * (eval_s(inputs) or 0.0) / inputs.steps,
         "checkpoint": checkpoints(inputs) * (inputs.save_s or 0.0) / inputs.steps,
     }
-    parts = tuple(_part(inputs, phase, value, step_s) for phase, value in seconds.items() if phase in step.shown or value > 0)
+    parts = tuple(
+        _part(inputs, phase, value, step_s) for phase, value in seconds.items() if phase in step.shown or value > 0
+    )
     span, because = interval(inputs)
     warnings = tuple(loud(inputs))
     return Estimate(

@@ -16,7 +16,7 @@ _TABLES: Final = ("inputs", "ranges", "sources")
 
 
 def to_toml(inputs: PlanInputs) -> str:
-    """The plan as TOML: [inputs] with comments, [ranges] and [sources] where there are any."""
+    """The plan as TOML: [inputs] with comments, [ranges] where there are any, [sources]."""
     lines = [_HEAD, "[inputs]"]
     values = inputs.model_dump(exclude={"sources", "ranges", "spread"}, exclude_none=True)
     width = max(len(name) for name in values) + 3 + max(len(_value(value)) for value in values.values())
@@ -31,9 +31,8 @@ def to_toml(inputs: PlanInputs) -> str:
     if ends:
         lines += ["", "# low and high of an input; of the total, as factors", "[ranges]"]
         lines += [f"{name} = [{_value(low)}, {_value(high)}]" for name, (low, high) in ends.items()]
-    if inputs.sources:
-        lines += ["", "# how an input is known", "[sources]"]
-        lines += [f"{name} = {_value(f'{source.kind}: {source.text}')}" for name, source in inputs.sources.items()]
+    lines += ["", "# how an input is known; what is not named here is a default", "[sources]"]
+    lines += [f"{name} = {_value(f'{source.kind}: {source.text}')}" for name, source in inputs.sources.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -75,7 +74,7 @@ def from_toml(text: str, name: str) -> PlanInputs:
     sources = _sources(tables["sources"])
     inputs = plan_inputs(tables["inputs"], sources, bounds, spread)
     # A saved plan names the source of all that is no default; in a file written by hand everything was typed in.
-    return inputs.model_copy(update={"sources": sources}) if sources else inputs
+    return inputs.model_copy(update={"sources": sources}) if "sources" in document else inputs
 
 
 def _pair(name: str, ends: Any) -> tuple[float, float]:

@@ -26,7 +26,9 @@ def loud(inputs: PlanInputs) -> list[str]:
     source = inputs.source("mean_length")
     typed = source.text == "typed in"
     if limit is not None and mean >= _NEAR_LIMIT * limit and source.kind == "measured":
-        found.append(f"The measured mean length of {mean:,.0f} has (almost) reached the limit of {limit:,}: answers are cut, not finished.")
+        found.append(
+            f"The measured mean length of {mean:,.0f} has (almost) reached the limit of {limit:,}: answers are cut, not finished."
+        )
     elif limit is not None and mean >= _NEAR_LIMIT * limit:
         found.append(
             f"The mean length of {mean:g} is (almost) the limit of {limit}. Measured means are often 3 to 7 times below "

@@ -112,7 +112,9 @@ def batch_settings(framework: str, values: dict[str, Any]) -> BatchSettings:
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
-        raise ImpossiblePlan(label(found.key, name), f"{first.get('input')!r} cannot be used: {first['msg'].lower()}.") from error
+        raise ImpossiblePlan(
+            label(found.key, name), f"{first.get('input')!r} cannot be used: {first['msg'].lower()}."
+        ) from error
 
 
 def count_steps(settings: BatchSettings) -> StepCount:
@@ -122,7 +124,9 @@ def count_steps(settings: BatchSettings) -> StepCount:
         ImpossiblePlan: sizes that do not divide, or data for less than one step.
     """
     defaults = _DEFAULTS[settings.framework]
-    full = settings.model_copy(update={name: value for name, value in defaults.items() if getattr(settings, name) is None})
+    full = settings.model_copy(
+        update={name: value for name, value in defaults.items() if getattr(settings, name) is None}
+    )
     guessed = [label(settings.framework, name) for name in defaults if getattr(settings, name) is None]
     notes = [f"Not given, so the framework's default: {', '.join(guessed)}."] if guessed else []
     make = {"verl": _verl, "openrlhf": _openrlhf}.get(settings.framework, _answers_batch)
@@ -145,7 +149,9 @@ def _answers_batch(s: BatchSettings, notes: list[str]) -> StepCount:
         per_device = group
     per_generation = s.steps_per_generation or ga
     if s.framework == "ms-swift" and per_generation % ga:
-        raise ImpossiblePlan("steps_per_generation", f"ms-swift wants a multiple of gradient_accumulation_steps = {ga}.")
+        raise ImpossiblePlan(
+            "steps_per_generation", f"ms-swift wants a multiple of gradient_accumulation_steps = {ga}."
+        )
     generated, answers = per_device * gpus * per_generation, per_device * gpus * ga
     if generated % group:
         raise ImpossiblePlan(
@@ -161,16 +167,27 @@ def _answers_batch(s: BatchSettings, notes: list[str]) -> StepCount:
         Line(name="prompts per generation", formula=f"{generated} answers / G {group}", value=prompts),
         Line(name="optimizer steps per generation", formula=f"steps_per_generation {per_generation} x num_iterations {mu} / accumulation {ga}", value=per_generation * mu / ga),
     ]  # fmt: skip
-    notes.append("The batch counts answers, not prompts: every prompt comes G times, so a larger G means fewer prompts a step and more steps an epoch.")
+    notes.append(
+        "The batch counts answers, not prompts: every prompt comes G times, so a larger G means fewer prompts a step and more steps an epoch."
+    )
     if answers % group:
         notes.append(f"A step trains on {answers / group:g} groups: the rest of a group follows in the next step.")
     total = s.max_steps
     if s.data_size is not None:
         rounds = s.data_size // prompts
         if rounds == 0:
-            raise ImpossiblePlan("questions in the training data", f"{s.data_size} are fewer than the {prompts} prompts of one generation.")
+            raise ImpossiblePlan(
+                "questions in the training data",
+                f"{s.data_size} are fewer than the {prompts} prompts of one generation.",
+            )
         each = max(math.ceil(rounds * per_generation * mu / ga), 1)
-        lines.append(Line(name="steps per epoch", formula=f"ceil(floor({s.data_size} / {prompts}) x steps_per_generation {per_generation} x num_iterations {mu} / accumulation {ga})", value=each))
+        lines.append(
+            Line(
+                name="steps per epoch",
+                formula=f"ceil(floor({s.data_size} / {prompts}) x steps_per_generation {per_generation} x num_iterations {mu} / accumulation {ga})",
+                value=each,
+            )
+        )
         _left_out(notes, s.data_size, rounds * prompts)
         total = _total(lines, s.max_steps, f"ceil(epochs {epochs:g} x {each})", math.ceil(epochs * each))
     elif total is not None:
@@ -196,7 +213,9 @@ def _verl(s: BatchSettings, notes: list[str]) -> StepCount:
     if s.data_size is not None:
         each = s.data_size // batch
         if each == 0:
-            raise ImpossiblePlan("questions in the training data", f"{s.data_size} are fewer than data.train_batch_size = {batch}.")
+            raise ImpossiblePlan(
+                "questions in the training data", f"{s.data_size} are fewer than data.train_batch_size = {batch}."
+            )
         lines.append(Line(name="steps per epoch", formula=f"floor({s.data_size} / {batch})", value=each))
         _left_out(notes, s.data_size, each * batch)
         total = _total(lines, s.max_steps, f"total_epochs {epochs:g} x {each}", int(epochs) * each)
@@ -211,21 +230,39 @@ def _openrlhf(s: BatchSettings, notes: list[str]) -> StepCount:
     inner, episodes = _whole(s.num_iterations), _whole(s.epochs)
     answers = batch * group
     if answers % train:
-        notes.append(f"{answers} answers are no multiple of --train.batch_size {train}: the last optimizer step of a step is smaller.")
+        notes.append(
+            f"{answers} answers are no multiple of --train.batch_size {train}: the last optimizer step of a step is smaller."
+        )
     updates = math.ceil(answers / train) * inner
     lines = [
         Line(name="prompts per step", formula=f"--rollout.batch_size {batch}", value=batch),
-        Line(name="answers per step", formula=f"--rollout.batch_size {batch} x n_samples_per_prompt {group}", value=answers),
-        Line(name="optimizer steps per step", formula=f"ceil({answers} / --train.batch_size {train}) x max_epochs {inner}", value=updates),
+        Line(
+            name="answers per step",
+            formula=f"--rollout.batch_size {batch} x n_samples_per_prompt {group}",
+            value=answers,
+        ),
+        Line(
+            name="optimizer steps per step",
+            formula=f"ceil({answers} / --train.batch_size {train}) x max_epochs {inner}",
+            value=updates,
+        ),
     ]
-    notes.append("The rollout batch counts prompts, the training batch answers; the progress bar of an episode counts prompts, not steps.")
+    notes.append(
+        "The rollout batch counts prompts, the training batch answers; the progress bar of an episode counts prompts, not steps."
+    )
     total = None
     if s.data_size is not None:
         each = math.ceil(s.data_size / batch)
         lines.append(Line(name="steps per episode", formula=f"ceil({s.data_size} / {batch})", value=each))
         total = _total(lines, None, f"num_episodes {episodes} x {each}", episodes * each)
         schedule = s.data_size * group // train * episodes * inner
-        lines.append(Line(name="steps of the learning-rate schedule", formula=f"floor({s.data_size} x {group} / {train}) x num_episodes {episodes} x max_epochs {inner}", value=schedule))
+        lines.append(
+            Line(
+                name="steps of the learning-rate schedule",
+                formula=f"floor({s.data_size} x {group} / {train}) x num_episodes {episodes} x max_epochs {inner}",
+                value=schedule,
+            )
+        )
     return _made(s, lines, notes, answers, batch, answers, batch, updates, total, total)
 
 
@@ -239,7 +276,9 @@ def _total(lines: list[Line], most: int | None, formula: str, total: int) -> int
     if most is None:
         lines.append(Line(name="steps in all", formula=formula, value=total))
         return total
-    lines.append(Line(name="steps in all", formula=f"max_steps {most} (the epochs alone: {formula} = {total})", value=most))
+    lines.append(
+        Line(name="steps in all", formula=f"max_steps {most} (the epochs alone: {formula} = {total})", value=most)
+    )
     return most
 
 
@@ -248,9 +287,13 @@ def _made(
     generated: int, generated_prompts: int, updates: int, total: int | None, generations: int | None,
 ) -> StepCount:  # fmt: skip
     if generations is not None and generations != total:
-        lines.append(Line(name="generations in all", formula="steps in all / optimizer steps per generation", value=generations))
+        lines.append(
+            Line(name="generations in all", formula="steps in all / optimizer steps per generation", value=generations)
+        )
     if updates != 1 and total is not None:
-        lines.append(Line(name="optimizer steps in all", formula=f"steps in all {total} x {updates}", value=total * updates))
+        lines.append(
+            Line(name="optimizer steps in all", formula=f"steps in all {total} x {updates}", value=total * updates)
+        )
     if total is None:
         notes.append("Give the number of questions in the training data (or a maximum of steps) for the total.")
     return StepCount(

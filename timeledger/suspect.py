@@ -19,8 +19,8 @@ PAUSES_TO_SCHEDULES: Final = 1.5
 MAX_CYCLE: Final = 64
 #: A first step this many times the next ones is either a slow start or a generation that serves many steps.
 HUGE: Final = 8.0
-#: Odds that a huge first step is a generation, before anything else is known.
-CYCLE_ODDS: Final = 0.35
+#: Odds that a huge first step is a generation, before anything else is known: as likely as not.
+CYCLE_ODDS: Final = 0.5
 #: Odds that periodic work begins late, at the start of a run, and the share of the remaining time that it takes then.
 UNSEEN_ODDS: Final = 0.25
 UNSEEN_SHARE: Final = 0.12

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import charts_compare, load, parts, plan_inputs, sentences, summary
+from dashboard import charts_compare, load, parts, plan_inputs, retold, sentences, summary
 from dashboard.language import t
 from timeledger.errors import ImpossiblePlan
 from timeledger.plan import EXPERIMENTS, estimate
@@ -29,7 +29,7 @@ with right:
     figure = charts_compare.plan_step(answer, shown, parts.is_dark())
     parts.chart(figure, "plan", sentences.plan(answer, shown), title=t("One step"))
     plan_inputs.compare_with_run(opened)
-    parts.hints([t(each) for each in answer.hints])
+    parts.hints(retold.hints(answer))
     parts.head(t("Try it"))
     with st.container(horizontal=True):
         for at, (title, _) in enumerate(EXPERIMENTS):

@@ -3,69 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import polars as pl
 import pytest
 
 from parsers import merge
-from parsers.agree import Verdict, sessions, verdict
 from parsers.base import Origin
 from parsers.build import RunBuilder
+from tests.parsers.made_runs import START, Log, by_step, rounded, value
 from timeledger.run import Note, Run
-
-START = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
-
-
-def value(name: str, step: int, seed: int = 0) -> float:
-    """A number that looks like a measurement: its own for every name, step and session."""
-    return random.Random(f"{name} {step} {seed}").uniform(0.2, 9.7)
-
-
-def rounded(number: float) -> float:
-    return float(f"{number:.4g}")
-
-
-class Log:
-    """One log of a run in the making; `digits` rounds as a console does."""
-
-    def __init__(
-        self, name: str, format: str, *, console: bool = False, start: datetime | None = None, zone_known: bool = True
-    ) -> None:
-        self.build = RunBuilder(Origin(name), format)
-        self.build.zone_known = zone_known
-        self.console = console
-        self.start = start
-
-    def steps(
-        self,
-        first: int,
-        last: int,
-        *,
-        seed: int = 0,
-        names: Iterable[str] = ("reward", "len_mean", "step_s"),
-        ahead: int = 0,
-        lost: float = 0.0,
-    ) -> Log:
-        """Rows of steps first..last; `ahead` shifts the step numbers, `lost` the clock."""
-        for step in range(first, last + 1):
-            values = {name: value(name, step, seed) for name in names}
-            if self.console:
-                values = {name: rounded(number) for name, number in values.items()}
-            at = self.start + timedelta(seconds=30 * (step - first) + lost) if self.start else None
-            self.build.row(step + ahead, values, at=at, line=0 if not self.console else 10 * step)
-        return self
-
-    def run(self) -> Run:
-        return self.build.run()
-
-
-def by_step(run: Run, column: str, segment: int = 0) -> dict[int, Any]:
-    rows = run.steps.filter(pl.col("segment") == segment)
-    return dict(zip(rows["step"], rows[column], strict=True))
-
 
 # --- one session -------------------------------------------------------------------------------------------------------
 
@@ -385,38 +333,6 @@ def test_notes_that_two_copies_give_are_kept_once() -> None:
         log.build.note("missing", "no timing in this file", 0)
     kept = merge(log.run() for log in logs).notes
     assert [(note.kind, note.text) for note in kept] == [("guessed", "rows are counted")]
-
-
-# --- whether two logs are of one run -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "expected"),
-    [
-        (Log("a", "trl", console=True).steps(1, 20), Log("b", "tensorboard").steps(1, 20), Verdict.SAME),
-        (Log("a", "trl", console=True).steps(1, 20), Log("b", "tensorboard").steps(1, 20, ahead=-1), Verdict.SAME),
-        (Log("a", "trl", console=True).steps(1, 20), Log("b", "tensorboard").steps(1, 20, seed=3), Verdict.DIFFERENT),
-        (Log("a", "trl").steps(1, 1), Log("b", "tensorboard").steps(1, 1, names=("reward", "len_mean", "step_s", "kl")), Verdict.SAME),
-        (Log("a", "trl").steps(1, 20), Log("b", "tensorboard").steps(1, 20, names=("kl",)), Verdict.UNKNOWN),
-        (Log("a", "trl").steps(1, 53), Log("b", "trl").steps(41, 100, seed=1), Verdict.UNKNOWN),
-    ],
-)  # fmt: skip
-def test_values_decide(a: Log, b: Log, expected: Verdict) -> None:
-    assert verdict(sessions(a.run()), sessions(b.run())) is expected
-
-
-def test_one_recipe_run_twice_is_two_runs() -> None:
-    """Every value is the same (a fixed seed), but the step times are another machine's mood."""
-    names = ("reward", "len_mean", "kl", "entropy")
-    a = Log("a", "trl").steps(1, 20, names=names)
-    b = Log("b", "trl").steps(1, 20, names=names)
-    for log, seed in ((a, 1), (b, 2)):
-        for step in range(1, 21):
-            log.build.row(step, {"step_s": value("step_s", step, seed)})
-    assert verdict(sessions(a.run()), sessions(b.run()), same_format=True) is Verdict.DIFFERENT
-    early = Log("c", "tensorboard", start=START).steps(1, 20, names=names).run()
-    late = Log("d", "wandb", start=START + timedelta(hours=5)).steps(1, 20, names=names).run()
-    assert verdict(sessions(early), sessions(late)) is Verdict.DIFFERENT
 
 
 def test_rows_of_a_general_shape_fill_gaps_but_do_not_win() -> None:

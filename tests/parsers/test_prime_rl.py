@@ -35,6 +35,12 @@ def test_the_clock_goes_on_over_midnight() -> None:
     assert column(run, "at") == [None] * 5
 
 
+def test_an_excerpt_begins_with_the_time_of_its_first_step() -> None:
+    text = "".join(line for line in made.prime_rl().splitlines(keepends=True) if "Reward" in line)
+    run = read(text, "prime_rl")
+    assert column(run, "elapsed_s") == pytest.approx([made.took(0) + 30 * step for step in range(5)])
+
+
 def test_a_line_behind_a_bar_and_the_wait_for_weights() -> None:
     run = read(made.prime_rl(), "prime_rl")
     row = phases(run, 2)["orchestrator paused"]

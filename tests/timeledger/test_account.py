@@ -66,7 +66,9 @@ def test_runs_and_reruns_multiply_what_comes_each_time_only() -> None:
     assert not again.hints or "re-runs" not in " ".join(again.hints)
 
 
-@pytest.mark.parametrize(("values", "named"), [({"runs": 0}, "runs"), ({"setup_s": -1}, "setup"), ({"watts": float("nan")}, "watts")])
+@pytest.mark.parametrize(
+    ("values", "named"), [({"runs": 0}, "runs"), ({"setup_s": -1}, "setup"), ({"watts": float("nan")}, "watts")]
+)
 def test_nonsense_is_named(values: dict[str, float | int | None], named: str) -> None:
     with pytest.raises(ImpossiblePlan, match=named):
         account_inputs(values)

@@ -24,7 +24,7 @@ from timeledger.run import Run, Setting, SettingValue
 VERL = "actor_rollout_ref."
 #: A plain GRPO run in which every family has something to say.
 RICH = World(
-    engine=Engine(kv_tokens=15_000), steps=24, planned=120, prompts=16, sync_s=20.0, sleep_s=12.0, reward_s=0.1, old_pass=True,
+    engine=Engine(kv_tokens=15_000), steps=24, planned=120, prompts=16, sync_s=30.0, sleep_s=15.0, reward_s=0.1, old_pass=True,
     ref_pass=True, padded=True, train_s=0.0005, eval_every=4, eval_s=160.0, save_every=4, save_s=40.0, silent=0.4, limit=4096,
     settings={
         "enforce_eager": True, "gpu_memory_utilization": 0.5, "beta": 0.0, "num_iterations": 1, "gpus": 8, "model": "Qwen3-8B",

@@ -141,7 +141,13 @@ def test_settings_are_the_frameworks(key: str, wanted: dict[str, str]) -> None:
 
 
 def test_frameworks_are_found_by_what_logs_call_them() -> None:
-    names = {"TRL 1.16.0": "trl", "verl": "verl", "OpenRLHF": "openrlhf", "ms-swift 3.9": "ms-swift", "Unsloth 2026.4": "unsloth"}
+    names = {
+        "TRL 1.16.0": "trl",
+        "verl": "verl",
+        "OpenRLHF": "openrlhf",
+        "ms-swift 3.9": "ms-swift",
+        "Unsloth 2026.4": "unsloth",
+    }
     for name, key in names.items():
         framework = find_framework(name)
         assert framework is not None

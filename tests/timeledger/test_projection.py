@@ -46,15 +46,18 @@ def rows_run(wall: np.ndarray, total: int, span: int = 1) -> Run:
 
 
 def drifting(seed: int) -> tuple[np.ndarray, int]:
-    """Step times of a run as the prior has them, and where to cut it: a level that wanders over the run, and noise.
+    """Step times of a run, and where to cut it: a level that wanders as the prior says, noise, and surprises.
 
-    Some runs begin periodic work late, which nothing in their log foretells; as often as the model believes.
+    Three runs in ten change their pace once, by a third either way; some begin periodic work late, as often as the
+    model believes. Real runs do both, and nothing in their log foretells it.
     """
     rng = np.random.default_rng(seed)
     steps = int(rng.integers(60, 200))
     drift = LEARNED.drift_median * np.exp(rng.normal(0, LEARNED.drift_spread))
     noise = np.exp(rng.uniform(np.log(0.02), np.log(0.12)))
     path = np.cumsum(rng.normal(0, drift / np.sqrt(steps), steps))
+    if rng.uniform() < 0.3:
+        path[int(steps * rng.uniform()) :] += rng.normal(0, 0.35)
     wall = 10 * np.exp(path + rng.normal(0, noise, steps))
     if rng.uniform() < UNSEEN_ODDS:
         every = int(steps * rng.uniform(0.1, 0.5))

@@ -24,7 +24,11 @@ def count(framework: str, **values: Any) -> StepCount:
         ("trl", {"per_device": 8, "group_size": 8, "data_size": 40, "epochs": 2}, 80),
         # Unsloth's banner: 128 examples, 3 epochs, batch 1 changed to 8, accumulation 4: Total steps = 96.
         ("unsloth", {"per_device": 1, "group_size": 8, "grad_accumulation": 4, "data_size": 128, "epochs": 3}, 96),
-        ("ms-swift", {"per_device": 8, "gpus": 8, "grad_accumulation": 2, "group_size": 8, "data_size": 7473, "epochs": 1}, 467),
+        (
+            "ms-swift",
+            {"per_device": 8, "gpus": 8, "grad_accumulation": 2, "group_size": 8, "data_size": 7473, "epochs": 1},
+            467,
+        ),
         ("verl", {"batch": 256, "group_size": 5, "data_size": 7473, "epochs": 15}, 435),
         ("openrlhf", {"batch": 128, "group_size": 8, "mini_batch": 1024, "data_size": 7473}, 59),
         ("trl", {"max_steps": 50, "data_size": 7473}, 50),
@@ -49,7 +53,9 @@ def test_generations_repeat_over_iterations() -> None:
 def test_a_larger_group_means_more_steps_where_the_batch_counts_answers() -> None:
     steps = [count("trl", per_device=16, group_size=g, data_size=1600, epochs=1).total_steps for g in (4, 8, 16)]
     assert steps == [400, 800, 1600]
-    verl = [count("verl", batch=16, mini_batch=16, group_size=g, data_size=1600, epochs=1).total_steps for g in (4, 8, 16)]
+    verl = [
+        count("verl", batch=16, mini_batch=16, group_size=g, data_size=1600, epochs=1).total_steps for g in (4, 8, 16)
+    ]
     assert verl == [100, 100, 100]
 
 

@@ -89,7 +89,9 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
             group.add_argument(f"--{name.replace('_', '-')}", metavar="N", help=text)
         if fields is MAIN:
             group.add_argument("--sequences", metavar="N", help="answers of a step, instead of --prompts")
-    parser.add_argument("--mode", choices=("colocate", "split", "one-step-off"), help="how sampling and training share GPUs")
+    parser.add_argument(
+        "--mode", choices=("colocate", "split", "one-step-off"), help="how sampling and training share GPUs"
+    )
     parser.add_argument("--framework", metavar="F", help="trl, verl, openrlhf, ms-swift or unsloth: name its settings")
     parser.add_argument("--price", dest="price_per_gpu_hour", metavar="P", help="price of a GPU-hour")
     parser.add_argument("--currency", metavar="C", help="currency of the price, as shown")
@@ -107,7 +109,10 @@ def planned(args: argparse.Namespace) -> Planned:
     from timeledger.frameworks import FRAMEWORKS, find_framework
     from timeledger.plan import plan_inputs
 
-    typed = {name: getattr(args, name) for name in (*MAIN, *MORE, *MACHINE, "sequences", "mode", "price_per_gpu_hour", "currency")}
+    typed = {
+        name: getattr(args, name)
+        for name in (*MAIN, *MORE, *MACHINE, "sequences", "mode", "price_per_gpu_hour", "currency")
+    }
     typed = {name: value for name, value in typed.items() if value is not None}
     if typed.get("sequences") and typed.get("prompts"):
         raise BadOption("--sequences and --prompts: give one of the two.")
@@ -164,7 +169,11 @@ def _typed_over(inputs: PlanInputs, typed: dict[str, Any]) -> PlanInputs:
     sources = {name: source for name, source in inputs.sources.items() if name not in typed}
     ranges = {name: ends for name, ends in inputs.ranges.items() if name not in typed}
     made = plan_inputs({**values, **typed}, sources, ranges, inputs.spread)
-    kept = {name: source for name, source in made.sources.items() if name in typed or name in sources or "sequences" in typed}
+    kept = {
+        name: source
+        for name, source in made.sources.items()
+        if name in typed or name in sources or "sequences" in typed
+    }
     return made.model_copy(update={"sources": kept})
 
 
@@ -181,7 +190,9 @@ def _measured(paths: list[str], typed: dict[str, Any]) -> tuple[Calibration, Ana
     runs = [run for path in paths for run in read_runs(path)]
     training = [run for run in runs if run.has_steps or run.progress.height]
     if len(training) > 1:
-        raise BadOption(f"--from: holds {len(training)} runs ({', '.join(each.name for each in training[:5])}); name one.")
+        raise BadOption(
+            f"--from: holds {len(training)} runs ({', '.join(each.name for each in training[:5])}); name one."
+        )
     engines = [analyse(run) for run in runs if run not in training]
     rate = next((each.timing.gen_tok_s for each in engines if each.timing.gen_tok_s), None)
     if not training:
@@ -212,5 +223,7 @@ def one_run(path: str, option: str) -> Analysis:
 
     runs = read_runs(path)
     if len(runs) > 1:
-        raise BadOption(f"{option} {path}: holds {len(runs)} runs ({', '.join(each.name for each in runs[:5])}); name one.")
+        raise BadOption(
+            f"{option} {path}: holds {len(runs)} runs ({', '.join(each.name for each in runs[:5])}); name one."
+        )
     return analyse(runs[0])

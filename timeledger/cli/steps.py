@@ -65,7 +65,9 @@ def run(args: argparse.Namespace) -> int:
     if args.source:
         analysis = one_run(args.source, "--from")
         name = name or analysis.run.info.framework
-        values = _settings(analysis, find_framework(name)) | {key: value for key, value in values.items() if value is not None}
+        values = _settings(analysis, find_framework(name)) | {
+            key: value for key, value in values.items() if value is not None
+        }
     if not name:
         raise BadOption("--framework: wanted, one of trl, verl, openrlhf, ms-swift, unsloth.")
     counted = count_steps(batch_settings(name, values))

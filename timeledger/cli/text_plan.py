@@ -70,7 +70,9 @@ def plan(answer: Estimate) -> None:
 def _parts(out: Console, answer: Estimate) -> None:
     table = _table("left", "right", "right", "left", "left")
     for part in answer.parts:
-        table.add_row(part.phase, units.show_seconds(part.seconds), units.show_share(part.share), bar(part.share), part.kind)
+        table.add_row(
+            part.phase, units.show_seconds(part.seconds), units.show_share(part.share), bar(part.share), part.kind
+        )
     for part in answer.hidden:
         table.add_row(part.phase, units.show_seconds(part.seconds), "beside", bar(part.share, "░"), part.kind)
     if answer.once_s > 0:
@@ -105,7 +107,9 @@ def sweep(part: SweepPart) -> None:
         value = row.value if isinstance(row.value, str) else f"{row.value:,.6g}"
         low, high = units.show_seconds(row.total_s.low), units.show_seconds(row.total_s.high)
         shares = (units.show_share(each) for each in (row.sampling_share, row.training_share, row.fixed_share))
-        table.add_row(value, units.show_seconds(row.step_s), units.show_seconds(row.total_s.mid), f"{low}–{high}", *shares)
+        table.add_row(
+            value, units.show_seconds(row.step_s), units.show_seconds(row.total_s.mid), f"{low}–{high}", *shares
+        )
     out.print(table)
 
 
@@ -115,10 +119,14 @@ def ladder(found: Ladder) -> None:
     out.print()
     out.print(Text(f"Before the long run (each with {units.show_seconds(found.load_s)} of loading)", style="bold"))
     for rung in found.rungs:
-        out.print(Text.assemble((f"{rung.steps:>6,} steps  {units.show_seconds(rung.seconds):>10}  ", "bold"), rung.must_show))
+        out.print(
+            Text.assemble((f"{rung.steps:>6,} steps  {units.show_seconds(rung.seconds):>10}  ", "bold"), rung.must_show)
+        )
         if rung.command is not None:
             out.print(Text(f"        {rung.command}", style="dim"))
-    out.print(Text(f"The tests together: {units.show_seconds(found.smoke_s)}. Judge each log with `timeledger check LOG`."))
+    out.print(
+        Text(f"The tests together: {units.show_seconds(found.smoke_s)}. Judge each log with `timeledger check LOG`.")
+    )
 
 
 def against(found: Against) -> None:
@@ -135,7 +143,11 @@ def against(found: Against) -> None:
     out.print(table)
     if found.measured_total_s is not None:
         span = found.measured_total_s
-        measured = f"measured {units.show_seconds(span.mid)}" if span.low == span.high else f"now {units.show_seconds(span.mid)} ({between(span)})"
+        measured = (
+            f"measured {units.show_seconds(span.mid)}"
+            if span.low == span.high
+            else f"now {units.show_seconds(span.mid)} ({between(span)})"
+        )
         out.print(Text(f"{found.steps:,} steps: planned {units.show_seconds(found.planned_total_s)}, {measured}."))
 
 
@@ -172,7 +184,9 @@ def budget(found: BudgetPart, plan: Estimate) -> None:
 def _other_way_round(out: Console, found: BudgetPart) -> None:
     if found.most:
         out.print()
-        out.print(Text(f"The most that fits into {units.show_seconds(found.hours * units.HOUR)}, one at a time", style="bold"))
+        out.print(
+            Text(f"The most that fits into {units.show_seconds(found.hours * units.HOUR)}, one at a time", style="bold")
+        )
         table = _table("left", "right", "left")
         for each in found.most:
             shown = "not even the least" if each.most is None else f"{each.most:,}"

@@ -65,14 +65,15 @@ _WORDS_BEHIND: Final = 4
 
 def may_tell(text: str, raw: bytes) -> bool:
     """False when the line (`raw`: the same in UTF-8) has no step mark, no table and no metrics that count."""
-    if "|" in text or (len(raw) != len(text) and _FOREIGN.search(text) is not None):
+    if len(raw) != len(text) and _FOREIGN.search(text) is not None:
         return True
-    if len(raw.translate(None, _DIGITS)) == len(raw):
+    piped = "|" in text
+    if not piped and len(raw.translate(None, _DIGITS)) == len(raw):
         return text.lstrip(" *#")[:4].lower() in _TABLE_START
     words = raw.translate(_LOWER).split()
     if _CAMEL.search(text) is not None:
         words += spell_apart(text).encode().translate(_LOWER).split()
-    return not _ALERT.isdisjoint(words) and _suspicious(text, words, raw.translate(_FIGURES).split())
+    return not _ALERT.isdisjoint(words) and (piped or _suspicious(text, words, raw.translate(_FIGURES).split()))
 
 
 def _suspicious(text: str, words: list[bytes], numbers: list[bytes]) -> bool:

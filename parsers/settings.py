@@ -157,6 +157,8 @@ def _trainer(build: RunBuilder, config: Mapping[str, Any], source: str) -> None:
     found = {key: scalar(config[key]) for key in [*_TRAINER, *_ENGINE] if key in config}
     if not _positive(found.get("max_steps")):
         found.pop("max_steps", None)
+    if "max_steps" in found or _positive(scalar(config.get("total_episodes"))):
+        found.pop("num_train_epochs", None)  # overridden: what stands there is the default
     for key, name in _TRAINER.items():
         build.setting(name, found.get(key), f"{source}: {key}")
     for key in _KEPT:

@@ -231,7 +231,11 @@ class TagRows:
         return None
 
     def _seen(self, step: int, value: float, values: dict[str, Any]) -> None:
-        """Tokens of one step, from a total that grows."""
+        """Tokens of one step, from a total that grows.
+
+        Where one generation serves several steps, only the row of the step that generated holds the total, and its tokens are
+        that step's: what grew is shared among the steps since the last row of any kind, not since the last total.
+        """
         before, self._tokens = self._tokens, (step, value)
         if before is None:
             if self.build.segment == 0 and 0 < step <= max(1, self._interval()):
@@ -240,7 +244,8 @@ class TagRows:
             self._tokens_grow = False
             self.build.note("warning", "num_tokens falls: it is no running total, tokens a step are left out")
         elif step > before[0] and self._tokens_grow:
-            values["tokens"] = (value - before[1]) / (step - before[0])
+            last = self._previous if self._previous is not None and before[0] <= self._previous < step else before[0]
+            values["tokens"] = (value - before[1]) / (step - last)
 
     def _evaluation(self, step: int, found: list[tuple[Meaning, float]], wall: float | None) -> None:
         if not found:

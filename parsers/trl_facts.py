@@ -27,6 +27,8 @@ _BANNER: Final = {
 _BANNER_PART: Final = re.compile(
     r"(" + "|".join(sorted(_BANNER, key=len, reverse=True)) + r")(?: \([^)]*\))? = ([\d,]+)", re.IGNORECASE
 )
+#: A data set without a known length is shown with 9,223,372,036,854,775,807 epochs.
+_ENDLESS: Final = 10**12
 _GPU_SHARE: Final = re.compile(r"actual GPU utilization = ([\d.]+)%")
 #: One line of a printed TrainingArguments: `max_completion_length=256,`.
 _ARGUMENT: Final = re.compile(r"\s*(?:\w+\()?([a-z_]\w{2,60})=('[^']*'|[^,()\[\]{}]+),\s*$")
@@ -46,7 +48,9 @@ class Facts:
             return
         if " = " in text:
             for match in _BANNER_PART.finditer(text):
-                build.setting(_BANNER[match[1].lower()], int(match[2].replace(",", "")), f"start-up banner: {match[1]}")
+                value = int(match[2].replace(",", ""))
+                if 0 < value < _ENDLESS:
+                    build.setting(_BANNER[match[1].lower()], value, f"start-up banner: {match[1]}")
             if share := _GPU_SHARE.search(text):
                 build.setting(
                     "gpu_memory_utilization", round(float(share[1]) / 100, 6), "Unsloth: actual GPU utilization"

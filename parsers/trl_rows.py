@@ -103,7 +103,8 @@ class RowWriter:
         taken = take(numbers)
         values: dict[str, float | int | None] = {"span": span, "elapsed_s": elapsed_s, **taken.columns}
         if "num_tokens" in numbers:
-            values["tokens"] = self._tokens_a_step(record.metrics, span)
+            since = step - self.last_step if self.last_step is not None and span is not None else span
+            values["tokens"] = self._tokens_a_step(record.metrics, since)
         if elapsed_s is None and "train_runtime" in numbers:
             values["elapsed_s"] = numbers["train_runtime"]
         self.build.row(step, values, line=record.line, at=record.at, extra=taken.extra)

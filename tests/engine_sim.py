@@ -98,7 +98,11 @@ def generate(engine: Engine, answers: NDArray[np.int64], window_s: float = 10.0,
 
 def engine_frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
     """Engine rows as a frame."""
-    return schema.conform(pl.DataFrame(rows, infer_schema_length=None), schema.ENGINE) if rows else schema.empty(schema.ENGINE)
+    return (
+        schema.conform(pl.DataFrame(rows, infer_schema_length=None), schema.ENGINE)
+        if rows
+        else schema.empty(schema.ENGINE)
+    )
 
 
 def server_log(rows: list[dict[str, Any]], **settings: SettingValue) -> Run:
@@ -112,4 +116,11 @@ def server_log(rows: list[dict[str, Any]], **settings: SettingValue) -> Run:
 
 def line(**values: Any) -> dict[str, Any]:
     """One engine sample."""
-    return {"kind": "log", "gen_tok_s": 1000.0, "prompt_tok_s": 0.0, "running": 0.0, "waiting": 0.0, "kv_cache": 0.0} | values
+    return {
+        "kind": "log",
+        "gen_tok_s": 1000.0,
+        "prompt_tok_s": 0.0,
+        "running": 0.0,
+        "waiting": 0.0,
+        "kv_cache": 0.0,
+    } | values

@@ -116,11 +116,21 @@ class World:
             now += sum(seconds.values())
             rows.append(self._row(step, made, seconds, now))
             phases += [
-                {"segment": 0, "step": step, "phase": phase, "name": phase, "outside": False, "overlaps": False, "seconds": value}
+                {
+                    "segment": 0,
+                    "step": step,
+                    "phase": phase,
+                    "name": phase,
+                    "outside": False,
+                    "overlaps": False,
+                    "seconds": value,
+                }
                 for phase, value in seconds.items()
             ]
         frame = pl.DataFrame(rows, infer_schema_length=None)
-        extra = pl.DataFrame({"segment": 0, "step": list(steps)} | {name: [value] * len(steps) for name, value in self.extra.items()})
+        extra = pl.DataFrame(
+            {"segment": 0, "step": list(steps)} | {name: [value] * len(steps) for name, value in self.extra.items()}
+        )
         return Run(
             info=RunInfo(
                 name="world", format="world", framework=self.framework,

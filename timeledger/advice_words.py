@@ -35,7 +35,13 @@ def saving(each: AdvicePart) -> str:
 def rows(advice: Sequence[AdvicePart]) -> list[tuple[str, ...]]:
     """The table of a report: what to change, what it saves, what it costs, the settings."""
     return [
-        (each.title, tier(each.tier), gain(each), each.symptom, "; ".join(f"{name}: {new}" for name, new in each.settings.items()))
+        (
+            each.title,
+            tier(each.tier),
+            gain(each),
+            each.symptom,
+            "; ".join(f"{name}: {new}" for name, new in each.settings.items()),
+        )
         for each in advice
     ]
 
@@ -68,7 +74,10 @@ def not_judged(rules: Sequence[NotJudgedPart]) -> list[str]:
         for way in each.how:
             groups.setdefault(way, []).append(each)
     ordered = sorted(groups.items(), key=lambda pair: -len(pair[1]))
-    return [f"{way} – would help to judge: {'; '.join(f'{each.title} ({each.rule})' for each in several)}." for way, several in ordered]
+    return [
+        f"{way} – would help to judge: {'; '.join(f'{each.title} ({each.rule})' for each in several)}."
+        for way, several in ordered
+    ]
 
 
 def engine_states(found: EnginePart) -> list[tuple[str, str, str]]:

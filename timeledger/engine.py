@@ -108,7 +108,9 @@ def _with(found: EngineReading, **changed: Any) -> EngineReading:
 
 def _lines(engine: pl.DataFrame) -> pl.DataFrame:
     """The periodic samples with `window_s` and `state`, engine by engine in their order."""
-    lines = engine.filter((pl.col("kind") == "log") & (pl.col("running").is_not_null() | pl.col("gen_tok_s").is_not_null()))
+    lines = engine.filter(
+        (pl.col("kind") == "log") & (pl.col("running").is_not_null() | pl.col("gen_tok_s").is_not_null())
+    )
     if lines.is_empty():
         return lines.with_columns(pl.lit(None, pl.Float64).alias("window_s"), pl.lit("").alias("state"))
     parts = [_one_engine(part) for part in lines.partition_by("engine", maintain_order=True)]
@@ -240,7 +242,9 @@ def _preemptions(run: Run) -> float | None:
 def _asleep_s(events: pl.DataFrame) -> float:
     """Seconds between falling asleep and the next waking up, where both have times."""
     turns = events.filter(pl.col("kind").is_in(["sleep", "wake"]) & pl.col("at").is_not_null()).sort("at")
-    pairs = turns.select(pl.col("kind"), pl.col("at"), pl.col("kind").shift(-1).alias("then"), pl.col("at").shift(-1).alias("end"))
+    pairs = turns.select(
+        pl.col("kind"), pl.col("at"), pl.col("kind").shift(-1).alias("then"), pl.col("at").shift(-1).alias("end")
+    )
     slept = pairs.filter((pl.col("kind") == "sleep") & (pl.col("then") == "wake"))
     total = slept.select((pl.col("end") - pl.col("at")).dt.total_milliseconds().sum()).item()
     return float(total or 0) / 1000
@@ -252,8 +256,14 @@ def _by_step(lines: pl.DataFrame, clock: Clock) -> pl.DataFrame:
     stamped = lines.filter(pl.col("at").is_not_null()) if lines.height else lines
     if steps.is_empty() or stamped.is_empty():
         return schema.empty(BY_STEP)
-    ends = steps.select("step", pl.col("at").alias("end"), (pl.col("wall_s") * pl.col("span")).alias("long_s")).sort("end")
-    placed = stamped.select("at", "state", "window_s").sort("at").join_asof(ends, left_on="at", right_on="end", strategy="forward")
+    ends = steps.select("step", pl.col("at").alias("end"), (pl.col("wall_s") * pl.col("span")).alias("long_s")).sort(
+        "end"
+    )
+    placed = (
+        stamped.select("at", "state", "window_s")
+        .sort("at")
+        .join_asof(ends, left_on="at", right_on="end", strategy="forward")
+    )
     inside = placed.filter((pl.col("end") - pl.col("at")).dt.total_milliseconds() <= 1000 * pl.col("long_s"))
     sums = inside.group_by("step", "state").agg(pl.col("window_s").sum().alias("seconds")).sort("step", "state")
     return schema.conform(sums, BY_STEP)
@@ -268,7 +278,11 @@ def _sentence(found: EngineReading) -> str:
         return ""
     said = []
     if found.gen_tok_s is not None:
-        peak = f" (peak {show_rate(found.peak_tok_s)})" if found.peak_tok_s and found.peak_tok_s > 1.05 * found.gen_tok_s else ""
+        peak = (
+            f" (peak {show_rate(found.peak_tok_s)})"
+            if found.peak_tok_s and found.peak_tok_s > 1.05 * found.gen_tok_s
+            else ""
+        )
         each = f", {show_number(found.request_tok_s)} tok/s each" if found.request_tok_s else ""
         at_once = f", {show_number(found.running)} requests at a time{each}" if found.running else ""
         said.append(f"The engine makes {show_rate(found.gen_tok_s)} while it runs{peak}{at_once}.")
@@ -281,7 +295,11 @@ def _waits(found: EngineReading) -> str:
     kv = "" if found.kv_peak is None else f": KV cache up to {100 * found.kv_peak:.1f} % full"
     queue = f", {show_number(found.stuck_waiting)} requests waiting" if found.stuck_waiting else ""
     worst = max(("memory", "concurrency", "tail"), key=found.share)
-    thrown = f"{show_number(found.preemptions)} preemptions: the KV cache is too small for what runs at once. " if found.preemptions else ""
+    thrown = (
+        f"{show_number(found.preemptions)} preemptions: the KV cache is too small for what runs at once. "
+        if found.preemptions
+        else ""
+    )
     if found.share(worst) < 0.1:
         rest = "Nothing waits" + kv + "." if found.states and not found.share("queued") and not thrown else ""
         return (thrown + rest).strip()

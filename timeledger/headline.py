@@ -8,7 +8,7 @@ from datetime import tzinfo
 from timeledger.forecast import steps_done
 from timeledger.results import Breakdown, Clock, Facts, Growth, Projection, State
 from timeledger.run import Run
-from timeledger.units import show_number, show_seconds, show_share, show_time
+from timeledger.units import show_interval, show_number, show_seconds, show_share
 
 
 def say(
@@ -46,8 +46,7 @@ def _lead(done: str, clock: Clock, projection: Projection, state: State, facts: 
     if state == "stalled":
         return f"Stalled after {done}: no new step for too long; {show_seconds(rest.mid)} of work would be left ({between})"
     if projection.finish_at is not None and state == "running":
-        low, mid, high = (show_time(each, facts.now, zone) for each in projection.finish_at)
-        return f"Finishes {mid}, between {low} and {high}: {done} done"
+        return f"Finishes {show_interval(*projection.finish_at, facts.now, zone)} ({show_share(projection.level)}): {done} done"
     return f"{done} done, {show_seconds(rest.mid)} to go ({between})"
 
 

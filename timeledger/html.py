@@ -63,14 +63,16 @@ def _run(analysis: Analysis) -> str:
     blocks = [
         f"<h1>{escape(part.name)}</h1>",
         f'<p class="soft">{escape(part.framework or part.format)} · {escape(part.state)}{done}</p>',
-        f'<p class="finish">{escape(words.finish(run))}</p>',
-        f"<p>{escape(run.headline)}</p>",
+        f'<p class="finish">{escape(run.headline)}</p>',
+        "".join(f"<p>{escape(text)}</p>" for text in (words.remaining(run), words.worst_case(run)) if text),
         _phases(run),
         _fan(analysis),
         _length(analysis),
         _list("What it depends on", [f"{label}: {value}" for label, value in words.facts(run)]),
         _list("Because", [*run.projection.because, *run.projection.warnings]),
-        f"<h2>Engine</h2><p>{escape(run.engine.sentence)}</p>" if run.engine is not None and run.engine.sentence else "",
+        f"<h2>Engine</h2><p>{escape(run.engine.sentence)}</p>"
+        if run.engine is not None and run.engine.sentence
+        else "",
         _advice(run),
         _notes(run.notes),
     ]

@@ -47,13 +47,15 @@ def _run(run: RunReport) -> str:
         f"## {escape(part.name)}",
         f"{escape(part.framework or part.format)}, {part.state}{done}",
         f"**{escape(run.headline)}**",
-        escape(words.finish(run)).replace("\\n", " "),
+        escape(". ".join(text for text in (words.remaining(run), words.worst_case(run)) if text)),
         _phases(run),
         "\n".join(f"- {escape(label)}: {escape(value)}" for label, value in words.facts(run)),
         "\n".join(f"- {escape(reason)}" for reason in (*run.projection.because, *run.projection.warnings)),
         escape(run.engine.sentence) if run.engine is not None else "",
         table(advice_words.HEAD, advice_words.rows(run.advice), right_from=9) if run.advice else "",
-        table(advice_words.CHECK_HEAD, advice_words.check_rows(run.checks), right_from=9) if run.run.step is not None else "",
+        table(advice_words.CHECK_HEAD, advice_words.check_rows(run.checks), right_from=9)
+        if run.run.step is not None
+        else "",
         _not_judged(run),
         _notes(run.notes),
     ]

@@ -23,7 +23,8 @@ def columns(types: Columns) -> pl.Schema:
 #: `span` is how many steps the row stands for (the logging interval); per-step values of the row are means over it.
 #: `step_s` is the framework's own step time, a mean over the span; `elapsed_s` the log's own running clock at
 #: this row, counted within the segment; `wall_s` the true time of one step, filled by `timeledger.clock`.
-#: `len_*` count response tokens only; `tokens` counts prompt + response tokens of one step over all ranks;
+#: `len_*` count response tokens only; `tokens` counts prompt + response tokens of one step over all ranks
+#: (where one generation serves several steps, they stand in the row of the step that generated, nowhere else);
 #: `gen_tok_s` and `train_tok_s` are rates over the whole job, not a GPU.
 STEPS: Final = columns(
     {

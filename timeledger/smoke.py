@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from timeledger import gate_checks
-from timeledger.gate_checks import unknown
+from timeledger import gate_first, gate_learning
+from timeledger.gate_first import unknown
 from timeledger.gates import LIMITS, Check, Checked, Limit, Verdict, View, with_limits
 from timeledger.results import Analysis
 from timeledger.trend import trend
@@ -46,10 +46,24 @@ def _verdict(checks: tuple[Check, ...]) -> Verdict:
 
 def _sentence(view: View, verdict: Verdict, checks: tuple[Check, ...]) -> str:
     count = {status: sum(each.status == status for each in checks) for status in ("pass", "warn", "fail", "unknown")}
-    told = [f"{count['pass']} pass", f"{count['warn']} warn", f"{count['fail']} fail", f"{count['unknown']} cannot be told"]
-    worst = next((each for each in checks if each.status == "fail"), None) or next((each for each in checks if each.status == "warn"), None)
+    told = [
+        f"{count['pass']} pass",
+        f"{count['warn']} warn",
+        f"{count['fail']} fail",
+        f"{count['unknown']} cannot be told",
+    ]
+    worst = next((each for each in checks if each.status == "fail"), None) or next(
+        (each for each in checks if each.status == "warn"), None
+    )
     if verdict == "unknown":
-        return "Cannot tell: " + next((each.why for each in checks if each.name == "cycle" and each.status == "unknown"), "this log holds nothing about learning") + "."
+        return (
+            "Cannot tell: "
+            + next(
+                (each.why for each in checks if each.name == "cycle" and each.status == "unknown"),
+                "this log holds nothing about learning",
+            )
+            + "."
+        )
     lead = {"pass": f"Passes after {view.done:,} steps", "fail": f"Fails after {view.done:,} steps"}[verdict]
     return f"{lead} ({', '.join(told)})." + (f" {worst.why}" if worst is not None else "")
 
@@ -67,16 +81,45 @@ def memory(view: View) -> Check:
         return unknown(name, title, gate, want, "the peak memory is not in this log")
     peak, card = float(np.max(used)), view.analysis.facts.gpu_gib or view.analysis.run.info.number("gpu_gib")
     grown = trend(view.column("step"), view.column("mem_gib"))
-    rising = grown is not None and grown.direction == "up" and grown.slope * grown.steps > 0.1 * peak and len(used) >= 20
+    rising = (
+        grown is not None and grown.direction == "up" and grown.slope * grown.steps > 0.1 * peak and len(used) >= 20
+    )
     if not card:
         if rising:
-            return Check(name, title, gate, "warn", peak, want, f"Peak memory keeps rising, {show_number(peak)} GiB now.", "Find out what grows: answers, or a leak.")
-        return unknown(name, title, gate, want, f"peak memory is {show_number(peak)} GiB; the card's size is not in the log (--gpu-gib 80)", peak)
+            return Check(
+                name,
+                title,
+                gate,
+                "warn",
+                peak,
+                want,
+                f"Peak memory keeps rising, {show_number(peak)} GiB now.",
+                "Find out what grows: answers, or a leak.",
+            )
+        return unknown(
+            name,
+            title,
+            gate,
+            want,
+            f"peak memory is {show_number(peak)} GiB; the card's size is not in the log (--gpu-gib 80)",
+            peak,
+        )
     share = peak / card
     if share <= warn and not rising:
         return Check(name, title, gate, "pass", share, want, f"{show_number(peak)} of {show_number(card)} GiB at most.")
-    why = f"Peak memory is {show_number(peak)} of {show_number(card)} GiB ({show_share(share)})" + (" and keeps rising." if rising else ": longer answers may not fit.")
-    return Check(name, title, gate, "fail" if share > fail else "warn", share, want, why, "Smaller micro-batches, or less memory for the engine.")
+    why = f"Peak memory is {show_number(peak)} of {show_number(card)} GiB ({show_share(share)})" + (
+        " and keeps rising." if rising else ": longer answers may not fit."
+    )
+    return Check(
+        name,
+        title,
+        gate,
+        "fail" if share > fail else "warn",
+        share,
+        want,
+        why,
+        "Smaller micro-batches, or less memory for the engine.",
+    )
 
 
 def length(view: View) -> Check:
@@ -91,11 +134,31 @@ def length(view: View) -> Check:
     share = late / early if early > 0 else 1.0
     told = f"Answers went from {show_number(early)} to {show_number(late)} tokens"
     if share < floor:
-        return Check(name, title, gate, "fail", share, want, f"{told}: they have collapsed.", "Read a few answers; the reward pays for saying nothing.")
+        return Check(
+            name,
+            title,
+            gate,
+            "fail",
+            share,
+            want,
+            f"{told}: they have collapsed.",
+            "Read a few answers; the reward pays for saying nothing.",
+        )
     if share < low:
-        return Check(name, title, gate, "warn", share, want, f"{told}.", "Read a few answers: shorter may be better, or empty.")
+        return Check(
+            name, title, gate, "warn", share, want, f"{told}.", "Read a few answers: shorter may be better, or empty."
+        )
     if share > high:
-        return Check(name, title, gate, "warn", share, want, f"{told}: a step costs more than at first, and the limit comes nearer.", "Watch the truncation rate; see the projection's worst case.")
+        return Check(
+            name,
+            title,
+            gate,
+            "warn",
+            share,
+            want,
+            f"{told}: a step costs more than at first, and the limit comes nearer.",
+            "Watch the truncation rate; see the projection's worst case.",
+        )
     return Check(name, title, gate, "pass", share, want, f"{told}.")
 
 
@@ -109,7 +172,16 @@ def entropy(view: View) -> Check:
         return unknown(name, title, gate, want, "fewer than 10 rows with an entropy above 0")
     share = float(np.mean(view.late("entropy"))) / float(np.mean(values[:3]))
     if share < least:
-        return Check(name, title, gate, "warn", share, want, f"Entropy has fallen to {show_share(share)} of its first value: all answers are alike.", "Raise the temperature or the entropy bonus, lower the learning rate.")
+        return Check(
+            name,
+            title,
+            gate,
+            "warn",
+            share,
+            want,
+            f"Entropy has fallen to {show_share(share)} of its first value: all answers are alike.",
+            "Raise the temperature or the entropy bonus, lower the learning rate.",
+        )
     return Check(name, title, gate, "pass", share, want, "Answers still vary.")
 
 
@@ -119,10 +191,21 @@ def alive(view: View) -> Check:
     state = view.analysis.state
     if state == "stalled":
         usual = show_seconds(view.analysis.clock.step_s)
-        return Check(name, title, gate, "fail", state, want, f"No new step for much longer than a step takes ({usual}).", "Look at the process: it may hang, or the disk may be full.")
+        return Check(
+            name,
+            title,
+            gate,
+            "fail",
+            state,
+            want,
+            f"No new step for much longer than a step takes ({usual}).",
+            "Look at the process: it may hang, or the disk may be full.",
+        )
     if state == "unknown":
         return unknown(name, title, gate, want, "the log does not say when it was written last", state)
-    return Check(name, title, gate, "pass", state, want, f"The run is {state}." if state != "ended early" else "The run is over.")
+    return Check(
+        name, title, gate, "pass", state, want, f"The run is {state}." if state != "ended early" else "The run is over."
+    )
 
 
 def lost(view: View) -> Check:
@@ -143,8 +226,8 @@ def lost(view: View) -> Check:
 
 
 CHECKS: Final[tuple[Callable[[View], Check], ...]] = (
-    gate_checks.cycle, gate_checks.numbers, gate_checks.reward_there,
-    gate_checks.ratio, gate_checks.advantages, gate_checks.together, gate_checks.stuck, gate_checks.gradient, memory,
-    gate_checks.rising, gate_checks.cut, gate_checks.silent_groups, gate_checks.spread,
+    gate_first.cycle, gate_first.numbers, gate_first.reward_there,
+    gate_first.ratio, gate_first.advantages, gate_learning.together, gate_learning.stuck, gate_learning.gradient, memory,
+    gate_learning.rising, gate_learning.cut, gate_learning.silent_groups, gate_learning.spread,
     length, entropy, alive, lost,
 )  # fmt: skip

@@ -24,7 +24,7 @@ class Trend:
 
     @property
     def direction(self) -> str:
-        """"up", "down" or "unclear"."""
+        """Which way the series goes: "up", "down" or "unclear"."""
         return "up" if self.low > 0 else "down" if self.high < 0 else "unclear"
 
 

@@ -141,6 +141,17 @@ def show_time(
     return f"{local.day} {local:%b}{year} {clock}"
 
 
+def show_interval(
+    low: datetime, mid: datetime, high: datetime, now: datetime | None = None, zone: tzinfo | None = None
+) -> str:
+    """`Tue 02:40, between 01:55 and 03:30`: the day once where it is the same, seconds where minutes would say nothing."""
+    exact = (high - low).total_seconds() < 15 * MINUTE
+    first, middle, last = (show_time(each, now, zone, exact=exact) for each in (low, mid, high))
+    day = middle.rpartition(" ")[0] + " "
+    first, last = (text.removeprefix(day) for text in (first, last))
+    return f"{middle}, between {first} and {last}"
+
+
 def shift(at: datetime | None, by_s: float | None) -> datetime | None:
     """`at` moved by seconds, or None when either is unknown or the result is beyond the calendar."""
     if at is None or by_s is None or not math.isfinite(by_s):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime, tzinfo
 from typing import Final
 
 from timeledger import palette, units
-from timeledger.document import BreakdownPart, Moments, ProjectionPart, RunReport
+from timeledger.document import BreakdownPart, ProjectionPart, RunReport
 from timeledger.schema import ROLLUP
 
 
@@ -20,41 +19,24 @@ def is_over(projection: ProjectionPart) -> bool:
     return projection.remaining_s is not None and projection.remaining_s.high <= 0
 
 
-def finish(run: RunReport, now: datetime | None = None, zone: tzinfo | None = None) -> str:
-    """When the run ends, or why that cannot be said: one or two lines."""
+def remaining(run: RunReport) -> str:
+    """What is still to come and the whole run's time with its interval; "" where the headline has said all there is."""
     projection = run.projection
-    total, left, level = projection.total_s, projection.remaining_s, units.show_share(projection.level)
-    if is_over(projection):
-        return "" if total is None else f"Ended after {units.show_seconds(total.mid)}."
-    if left is None or total is None:
-        return f"Finish unknown: {projection.why}" if projection.why else "Finish unknown."
-    if projection.too_early:
-        return (
-            f"Too early for one number: between {units.show_seconds(left.low)} and {units.show_seconds(left.high)} "
-            f"to go ({level})."
-        )
-    text = (
-        f"{units.show_seconds(left.mid)} to go, {units.show_seconds(total.mid)} in all "
-        f"(between {units.show_seconds(total.low)} and {units.show_seconds(total.high)}, {level})"
+    total, left = projection.total_s, projection.remaining_s
+    if is_over(projection) or total is None or left is None or projection.too_early:
+        return ""
+    return (
+        f"{units.show_seconds(left.mid)} to go; {units.show_seconds(total.mid)} in all, between "
+        f"{units.show_seconds(total.low)} and {units.show_seconds(total.high)} ({units.show_share(projection.level)})"
     )
-    if run.run.state == "stalled":
-        return f"Stalled: no new step for much longer than a step takes. If it goes on:\n{text}"
-    moments = projection.finish_at
-    if moments is None or run.run.state != "running":
-        return text
-    return f"Finishes {interval(moments, now, zone)} ({level})\n{text}"
 
 
-def interval(moments: Moments, now: datetime | None = None, zone: tzinfo | None = None) -> str:
-    """`Tue 02:40, between 01:55 and 03:30`: the day once when it is the same, seconds when minutes would say nothing."""
-    exact = (moments.high - moments.low).total_seconds() < 15 * units.MINUTE
-    low, mid, high = (
-        units.show_time(each, now, zone, exact=exact) for each in (moments.low, moments.mid, moments.high)
-    )
-    day, _, _ = mid.rpartition(" ")
-    if low.startswith(f"{day} ") and high.startswith(f"{day} "):
-        low, high = low.rpartition(" ")[2], high.rpartition(" ")[2]
-    return f"{mid}, between {low} and {high}"
+def worst_case(run: RunReport) -> str:
+    """The total if every answer reached the limit from now on; "" when nothing remains or no limit drives the time."""
+    worst = run.projection.worst_case_s
+    if worst is None or is_over(run.projection):
+        return ""
+    return f"worst case {units.show_seconds(worst)} in all (every answer at the limit)"
 
 
 def periodic(every: int | None, seconds: float | None, count: int, known_from: str) -> str:

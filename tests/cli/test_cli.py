@@ -43,7 +43,7 @@ def test_show_prints_the_three_answers(capsys: pytest.CaptureFixture[str]) -> No
     assert main(["show", str(GROWING)]) == 0
     text = capsys.readouterr().out
     assert "step 120 / 120" in text
-    assert "Ended after 5 m" in text
+    assert "Finished: 120 of 120 steps in 5 m" in text
     assert "the limit is 256" in text
     assert all(len(line) <= 80 for line in text.splitlines())
 

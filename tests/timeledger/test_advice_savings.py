@@ -37,7 +37,9 @@ def _graphs() -> Example:
     # Launch costs that give the published 2.5x at one request and 1.13x at 64.
     eager = Engine(base_s=0.01, launch_s=0.018, each_s=0.002, kv_tokens=10**7)
     fires = World(engine=eager, prompts=4, steps=12, planned=60, settings={"enforce_eager": True})
-    return Example("R2", fires, fires.but(settings={"enforce_eager": False}), fires.but(engine=replace(eager, launch_s=0.0)))
+    return Example(
+        "R2", fires, fires.but(settings={"enforce_eager": False}), fires.but(engine=replace(eager, launch_s=0.0))
+    )
 
 
 EXAMPLES: tuple[Example, ...] = (

@@ -19,7 +19,10 @@ from timeledger.run import Run
 
 def stamped(rows: list[dict[str, object]], gap: float = 10.0) -> list[dict[str, object]]:
     """Rows 10 s apart, as a server prints them."""
-    return [each | {"at": START + timedelta(seconds=gap * at), "interval_s": gap if at else None} for at, each in enumerate(rows)]
+    return [
+        each | {"at": START + timedelta(seconds=gap * at), "interval_s": gap if at else None}
+        for at, each in enumerate(rows)
+    ]
 
 
 def test_throughput_leaves_idle_windows_out() -> None:
@@ -66,7 +69,9 @@ def test_each_state(values: dict[str, float], state: str) -> None:
 
 
 def test_the_tail_is_the_end_of_a_batch_not_a_quiet_server() -> None:
-    batch = [line(running=n, prompt_tok_s=p) for n, p in ((64.0, 900.0), (60.0, 0.0), (30.0, 0.0), (9.0, 0.0), (2.0, 0.0))]
+    batch = [
+        line(running=n, prompt_tok_s=p) for n, p in ((64.0, 900.0), (60.0, 0.0), (30.0, 0.0), (9.0, 0.0), (2.0, 0.0))
+    ]
     assert read_engine(server_log(batch)).states == {"busy": 3.0, "tail": 2.0}
     server = [line(running=n, prompt_tok_s=50.0) for n in (8.0, 1.0, 2.0, 1.0, 1.0, 2.0)]
     assert read_engine(server_log(server)).states == {"busy": 6.0}
@@ -108,7 +113,10 @@ def test_preemptions_by_window_by_scrape_and_by_warning() -> None:
     assert read_engine(server_log([line(running=4.0, preemptions=3.0)] * 2)).preemptions == 6
     scraped = server_log([line(kind="metrics", running=0.0, preemptions=475.0)])
     assert read_engine(scraped).preemptions == 475
-    warned = replace(server_log([line(running=4.0)]), events=events([("warning", 0.0, None, "vLLM preempts sequences: not enough KV cache")]))
+    warned = replace(
+        server_log([line(running=4.0)]),
+        events=events([("warning", 0.0, None, "vLLM preempts sequences: not enough KV cache")]),
+    )
     assert read_engine(warned).preemptions == 1
     assert read_engine(server_log([line(running=4.0)])).preemptions is None
 
@@ -116,7 +124,14 @@ def test_preemptions_by_window_by_scrape_and_by_warning() -> None:
 def events(rows: list[tuple[str, float, float | None, str]]) -> pl.DataFrame:
     frame = pl.DataFrame(
         [
-            {"segment": 0, "line": 1, "at": START + timedelta(seconds=at), "kind": kind, "seconds": seconds, "text": text}
+            {
+                "segment": 0,
+                "line": 1,
+                "at": START + timedelta(seconds=at),
+                "kind": kind,
+                "seconds": seconds,
+                "text": text,
+            }
             for kind, at, seconds, text in rows
         ]
     )
@@ -124,9 +139,14 @@ def events(rows: list[tuple[str, float, float | None, str]]) -> pl.DataFrame:
 
 
 def test_sleep_and_wake_cost_and_the_time_asleep() -> None:
-    turns = events([("sleep", 30.0, 2.0, ""), ("wake", 70.0, 1.0, ""), ("sleep", 100.0, 2.4, ""), ("wake", 150.0, 1.2, "")])
+    turns = events(
+        [("sleep", 30.0, 2.0, ""), ("wake", 70.0, 1.0, ""), ("sleep", 100.0, 2.4, ""), ("wake", 150.0, 1.2, "")]
+    )
     rows = stamped([line(running=4.0)] * 3)
-    more = [each | {"at": START + timedelta(seconds=80 + 10 * n), "interval_s": 10.0} for n, each in enumerate([line(running=4.0)] * 2)]
+    more = [
+        each | {"at": START + timedelta(seconds=80 + 10 * n), "interval_s": 10.0}
+        for n, each in enumerate([line(running=4.0)] * 2)
+    ]
     found = read_engine(replace(server_log([*rows, *more]), events=turns))
     assert found.sleeps == 2
     assert found.sleep_s == pytest.approx(6.6)

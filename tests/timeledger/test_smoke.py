@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,10 @@ def run_of(steps: int = 30, *, ended: str | None = None, plan: Plan | None = Non
     rising = (0.2 + 0.01 * np.arange(steps) + np.random.default_rng(1).normal(0, 0.02, steps)).tolist()
     made = FINE | {"reward": rising, "acc": rising} | columns
     frame = run.steps.with_columns(
-        *(pl.Series(name, value if isinstance(value, list) else [value] * steps, dtype=schema.STEPS[name]) for name, value in made.items())
+        *(
+            pl.Series(name, value if isinstance(value, list) else [value] * steps, dtype=schema.STEPS[name])
+            for name, value in made.items()
+        )
     )
     return replace(run, steps=frame, info=run.info.model_copy(update={"ended": ended}))
 
@@ -137,7 +141,9 @@ def test_the_gates_at_2_10_and_20_steps() -> None:
 def test_a_crash_fails_and_says_what_happened() -> None:
     run = run_of(17, ended="crashed")
     text = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB"
-    crash = schema.conform(pl.DataFrame({"segment": [0], "step": [17], "line": [9], "kind": ["crash"], "text": [text]}), schema.EVENTS)
+    crash = schema.conform(
+        pl.DataFrame({"segment": [0], "step": [17], "line": [9], "kind": ["crash"], "text": [text]}), schema.EVENTS
+    )
     found = checked(replace(run, events=crash))
     assert found.verdict == "fail"
     assert "out of memory" in found.find("cycle").why
@@ -181,8 +187,6 @@ def test_lost_time() -> None:
 
 
 def test_a_stalled_run_fails() -> None:
-    from datetime import timedelta
-
     run = run_of(40, plan=Plan(steps=40, planned=400))
     last = run.steps["at"].max()
     assert status("stalled", run, now=last + timedelta(hours=5)) == "fail"  # type: ignore[operator]

@@ -83,11 +83,17 @@ def combine(analysis: Analysis, chosen: Sequence[Advice | str]) -> Combined:
     counts nothing.
     """
     case = Case(analysis)
-    fired = {each.rule: each for each in advise(analysis).advice} if any(isinstance(each, str) for each in chosen) else {}
+    fired = (
+        {each.rule: each for each in advise(analysis).advice} if any(isinstance(each, str) for each in chosen) else {}
+    )
     picked = [found for each in chosen if (found := fired.get(each) if isinstance(each, str) else each) is not None]
     share = removed(case.base.shares, [each.removes for each in picked])
     whole = case.base.seconds
-    left = None if whole is None else Span(whole.low * (1 - share.high), whole.mid * (1 - share.mid), whole.high * (1 - share.low))
+    left = (
+        None
+        if whole is None
+        else Span(whole.low * (1 - share.high), whole.mid * (1 - share.mid), whole.high * (1 - share.low))
+    )
     return Combined(
         rules=tuple(each.rule for each in picked),
         of=case.base.of,

@@ -33,7 +33,9 @@ def fully_async(case: Case) -> Found | None:
     waits = 1 - 1 / tail
     symptom = f"Sampling is {show_share(share)} of a step on {show_number(case.gpus)} GPUs, and the longest answer is {show_number(tail)} times the mean one."
     evidence = {"rollout_share": round(share, 3), "longest_over_mean": round(tail, 2)}
-    return Found(symptom, evidence, {"rollout": between(0.0, 0.5 * waits, waits)}, {"partial_rollout": "on", "async_mode": "on"})
+    return Found(
+        symptom, evidence, {"rollout": between(0.0, 0.5 * waits, waits)}, {"partial_rollout": "on", "async_mode": "on"}
+    )
 
 
 def cut_tail(case: Case) -> Found | None:

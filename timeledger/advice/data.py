@@ -21,7 +21,12 @@ def no_signal(case: Case) -> Found | None:
         return None
     parts = [phase for phase in _SAMPLES if phase in case.phases] or ["per token"]
     symptom = f"In {show_share(silent)} of the groups all answers have the same reward: they give no gradient and cost as much."
-    return Found(symptom, {"zero_std": round(silent, 3)}, {part: between(0.0, 0.5 * silent, silent) for part in parts}, {"filter": "on"})
+    return Found(
+        symptom,
+        {"zero_std": round(silent, 3)},
+        {part: between(0.0, 0.5 * silent, silent) for part in parts},
+        {"filter": "on"},
+    )
 
 
 def sampling_again(case: Case) -> Found | None:
@@ -33,7 +38,12 @@ def sampling_again(case: Case) -> Found | None:
         return None
     most = (batches - 1) / batches
     symptom = f"Dynamic sampling generates {show_number(batches)} batches for each one it trains on."
-    return Found(symptom, {"num_gen_batches": round(batches, 2)}, {"rollout": between(0.0, 0.5 * most, most)}, {"gen_batch": "larger, so that one is enough", "filter": "offline, by pass rate"})
+    return Found(
+        symptom,
+        {"num_gen_batches": round(batches, 2)},
+        {"rollout": between(0.0, 0.5 * most, most)},
+        {"gen_batch": "larger, so that one is enough", "filter": "offline, by pass rate"},
+    )
 
 
 def reuse(case: Case) -> Found | None:
@@ -69,4 +79,9 @@ def stop(case: Case) -> Found | None:
     symptom = f"The reward gained {show_number(gained)} and has been flat for the last {show_number(float(np.ptp(step[-count:])))} steps; {show_seconds(left.mid)} are still planned."
     evidence = {"gained": round(gained, 4), "at_most_to_come": round(found.high * to_come, 4)}
     everything = Span(0.5, 0.5, 1.0)
-    return Found(symptom, evidence, dict.fromkeys(case.base.shares, everything), {"total_steps": f"{round(float(step[-1]) + to_come / 2)}"})
+    return Found(
+        symptom,
+        evidence,
+        dict.fromkeys(case.base.shares, everything),
+        {"total_steps": f"{round(float(step[-1]) + to_come / 2)}"},
+    )

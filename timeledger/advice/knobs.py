@@ -235,7 +235,7 @@ KNOBS: Final[Mapping[str, Names]] = {
 
 #: New value in one framework's own terms, where it is not the concept's.
 _OWN: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
-    ("engine", "trl"): {"on": "True, vllm_mode=\"colocate\""},
+    ("engine", "trl"): {"on": 'True, vllm_mode="colocate"'},
     ("engine", "verl"): {"on": "vllm"},
     ("engine", "openrlhf"): {"on": "1 or more"},
     ("engine", "swift"): {"on": "true"},

@@ -18,7 +18,16 @@ from timeledger.units import show_number, show_share
 TOO_MUCH: Final = 0.10
 FEW: Final = 0.01
 LEAST_GROUP: Final = 4
-_PER_SAMPLE: Final = ("rollout", "reward", "old_logprob", "ref_logprob", "values", "update", "update_critic", "per token")
+_PER_SAMPLE: Final = (
+    "rollout",
+    "reward",
+    "old_logprob",
+    "ref_logprob",
+    "values",
+    "update",
+    "update_critic",
+    "per token",
+)
 
 
 def truncation(case: Case) -> Found | None:
@@ -36,7 +45,9 @@ def truncation(case: Case) -> Found | None:
 def overlong_penalty(case: Case) -> Found | None:
     """Answers grow without a gain in reward."""
     rows = case.run.steps.unique(["segment", "step"], keep="last", maintain_order=True)
-    step, length, reward = (rows[name].cast(float).fill_null(float("nan")).to_numpy() for name in ("step", "len_mean", "reward"))
+    step, length, reward = (
+        rows[name].cast(float).fill_null(float("nan")).to_numpy() for name in ("step", "len_mean", "reward")
+    )
     good = np.isfinite(length) & np.isfinite(reward)
     step, length, reward = step[good], length[good], reward[good]
     half = len(step) // 2
@@ -46,7 +57,9 @@ def overlong_penalty(case: Case) -> Found | None:
     before, now = float(np.mean(length[half : half + half // 2])), float(np.mean(length[-max(5, half // 4) :]))
     if grown is None or gained is None or grown.direction != "up" or gained.direction == "up" or now < 1.15 * before:
         return None
-    parts = [part for part in ("rollout", "update", "old_logprob", "ref_logprob", "per token") if part in case.base.shares]
+    parts = [
+        part for part in ("rollout", "update", "old_logprob", "ref_logprob", "per token") if part in case.base.shares
+    ]
     most = 1 - before / now
     symptom = f"In the second half answers grew from {show_number(before)} to {show_number(now)} tokens while the reward did not rise."
     evidence = {"len_before": round(before, 1), "len_now": round(now, 1), "reward_slope": round(gained.slope, 6)}
@@ -68,7 +81,12 @@ def lower_limit(case: Case) -> Found | None:
         return None
     part = "rollout" if "rollout" in case.base.shares else "per token"
     symptom = f"{show_share(cut)} of the answers are cut, yet the longest of each step ({show_number(longest)} tokens) is {show_number(longest / mean)} times the mean: all wait for it."
-    evidence = {"truncated": round(cut, 4), "len_max": round(longest, 1), "len_mean": round(mean, 1), "about_1_in_200_above": round(new)}
+    evidence = {
+        "truncated": round(cut, 4),
+        "len_max": round(longest, 1),
+        "len_mean": round(mean, 1),
+        "about_1_in_200_above": round(new),
+    }
     return Found(symptom, evidence, {part: between(0.0, 0.7 * most, most)}, {"max_tokens": str(rounded)})
 
 
@@ -92,4 +110,9 @@ def smaller_group(case: Case) -> Found | None:
     most = 1 - new / group
     parts = [part for part in _PER_SAMPLE if part in case.base.shares]
     symptom = f"G is {show_number(group)}; {show_share(silent)} of the groups have no signal. Only if nothing else fits the budget."
-    return Found(symptom, {"group_size": group, "zero_std": round(silent, 3)}, {part: Span(0.4 * most, 0.8 * most, most) for part in parts}, {"group_size": str(new)})
+    return Found(
+        symptom,
+        {"group_size": group, "zero_std": round(silent, 3)},
+        {part: Span(0.4 * most, 0.8 * most, most) for part in parts},
+        {"group_size": str(new)},
+    )

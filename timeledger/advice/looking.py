@@ -11,7 +11,9 @@ def log_phases(case: Case) -> Found | None:
     """No phase of a step was logged: nothing can be said of where its time goes."""
     if case.has_phases or case.step_s is None:
         return None
-    symptom = f"A step takes {show_seconds(case.step_s)}, and this log does not say what of it is sampling and what training."
+    symptom = (
+        f"A step takes {show_seconds(case.step_s)}, and this log does not say what of it is sampling and what training."
+    )
     return Found(symptom, {"step_s": round(case.step_s, 3)}, change={"phases": "on"})
 
 
@@ -20,7 +22,9 @@ def log_engine(case: Case) -> Found | None:
     rollout = case.share("rollout")
     if case.run.engine.height or rollout < 0.4 or not case.engine_used:
         return None
-    symptom = f"Sampling is {show_share(rollout)} of a step; without the engine's lines nobody can tell what it waits for."
+    symptom = (
+        f"Sampling is {show_share(rollout)} of a step; without the engine's lines nobody can tell what it waits for."
+    )
     return Found(symptom, {"rollout_share": round(rollout, 3)}, change={"engine_stats": "off"})
 
 

@@ -29,7 +29,11 @@ def amortise(case: Case) -> Found | None:
         if measured <= 0.15:
             return None
         removes: dict[str, Span] = {phase: Span(0.4, 0.5, 0.5) for phase in _FIXED if phase in case.phases}
-        evidence: dict[str, SettingValue] = {"fixed_share": round(measured, 3), "fixed_s": round(case.seconds(*_FIXED), 2), "from": "phases"}
+        evidence: dict[str, SettingValue] = {
+            "fixed_share": round(measured, 3),
+            "fixed_s": round(case.seconds(*_FIXED), 2),
+            "from": "phases",
+        }
         symptom = f"Weight sync and sleep/wake take {show_seconds(case.seconds(*_FIXED))} of each step ({show_share(measured)}), however large the batch."
         return Found(symptom, evidence, removes, _batch(case), "medium")
     fixed, step = case.analysis.timing.fixed_s, case.step_s
@@ -58,12 +62,20 @@ def colocate(case: Case) -> Found | None:
         symptom = f"The trainer idles {show_share(trainer)} and the generators {show_share(rollouter)}: give {fuller} more GPUs."
         evidence = {"trainer_idle": round(trainer, 3), "rollouter_idle": round(rollouter, 3)}
         most = abs(trainer - rollouter) / 2
-        return Found(symptom, evidence, {"wait": between(0.0, most, 2 * most)} if "wait" in case.phases else {}, {}, title=f"Move GPUs to {fuller}")
+        return Found(
+            symptom,
+            evidence,
+            {"wait": between(0.0, most, 2 * most)} if "wait" in case.phases else {},
+            {},
+            title=f"Move GPUs to {fuller}",
+        )
     if case.setting("vllm_mode") != "server" or case.says("async_mode") is True:
         return None
     shares = {phase: share for phase, share in case.phases.items() if phase in {"rollout", "update"}}
     symptom = "The engine has GPUs of its own (server mode) and training waits for it: one of the two always idles."
-    return Found(symptom, {"vllm_mode": "server"}, {phase: Span(0.0, 0.2, 0.5) for phase in shares}, {"vllm_mode": "colocate"})
+    return Found(
+        symptom, {"vllm_mode": "server"}, {phase: Span(0.0, 0.2, 0.5) for phase in shares}, {"vllm_mode": "colocate"}
+    )
 
 
 def _idle_ratios(case: Case) -> tuple[float, float] | None:
@@ -132,7 +144,9 @@ def save_less(case: Case) -> Found | None:
     return replace(found, symptom=f"{found.symptom} At risk in a crash then: up to {risk} of work.")
 
 
-def _rarer(case: Case, phase: str, work: Periodic | None, goal: float, concept: str, lead: str) -> tuple[Found, int | None]:
+def _rarer(
+    case: Case, phase: str, work: Periodic | None, goal: float, concept: str, lead: str
+) -> tuple[Found, int | None]:
     """The finding that work should come less often, and its new interval in steps (None: the present one is not known)."""
     share, now = case.share(phase), _every(case, phase, work, concept)
     factor = _stretch(share, goal, now, case.analysis.projection.total_steps)
@@ -150,7 +164,11 @@ def _every(case: Case, phase: str, work: Periodic | None, concept: str) -> float
     """Steps between two of this work, or None."""
     if work is not None and work.every:
         return float(work.every)
-    rows = case.run.phases.filter((pl.col("phase") == phase) & (pl.col("seconds") > 0)).select("segment", "step").n_unique()
+    rows = (
+        case.run.phases.filter((pl.col("phase") == phase) & (pl.col("seconds") > 0))
+        .select("segment", "step")
+        .n_unique()
+    )
     return 1.0 if rows >= 0.9 * case.run.steps.height > 0 else case.number(concept)
 
 

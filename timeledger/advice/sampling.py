@@ -115,7 +115,12 @@ def shorter_context(case: Case) -> Found | None:
     if longest is None or prompt is None or limit is None or longest < 2 * (prompt + limit):
         return None
     symptom = f"The engine accepts {show_number(longest)} tokens; prompt and answer together never exceed {show_number(prompt + limit)}."
-    return Found(symptom, {"max_model_len": longest, "longest_needed": prompt + limit}, {}, {"max_model_len": f"{prompt + limit:.0f}"})
+    return Found(
+        symptom,
+        {"max_model_len": longest, "longest_needed": prompt + limit},
+        {},
+        {"max_model_len": f"{prompt + limit:.0f}"},
+    )
 
 
 def prefix_cache(case: Case) -> Found | None:
@@ -158,9 +163,16 @@ def speculative(case: Case) -> Found | None:
     few = case.engine.running is not None and case.engine.running <= 16
     if share <= 0.6 or not (few or tail > 4):
         return None
-    symptom = f"Sampling is {show_share(share)} of a step and the longest answer is {show_number(tail)} times the mean one."
+    symptom = (
+        f"Sampling is {show_share(share)} of a step and the longest answer is {show_number(tail)} times the mean one."
+    )
     evidence = {"rollout_share": round(share, 3), "longest_over_mean": round(tail, 2)}
-    return Found(symptom, evidence, {"rollout": Span(0.0, 0.2, 0.5)}, {"spec_decode": "a small draft or the model's own MTP head"})
+    return Found(
+        symptom,
+        evidence,
+        {"rollout": Span(0.0, 0.2, 0.5)},
+        {"spec_decode": "a small draft or the model's own MTP head"},
+    )
 
 
 def quantised(case: Case) -> Found | None:
@@ -171,4 +183,9 @@ def quantised(case: Case) -> Found | None:
         return None
     symptom = f"Sampling is {show_share(share)} of a step, {show_share(bound)} of it waiting for memory, with a model of {show_number(size)} billion."
     evidence = {"rollout_share": round(share, 3), "memory_bound_share": round(bound, 3), "billions": size}
-    return Found(symptom, evidence, {"rollout": Span(0.0, 0.12, 0.4)}, {"quantization": "fp8, with truncated importance sampling"})
+    return Found(
+        symptom,
+        evidence,
+        {"rollout": Span(0.0, 0.12, 0.4)},
+        {"quantization": "fp8, with truncated importance sampling"},
+    )

@@ -51,7 +51,9 @@ def _to_come(analysis: Analysis, shares: Mapping[str, float], left: Span) -> Map
     extras = extras_to_come(clock, facts, steps_done(analysis.run, clock), total)
     scheduled = {each.kind: min(each.seconds / left.mid, 1.0) for each in extras if each.kind in _SCHEDULED}
     known = {each.kind for each in clock.periodic if each.kind in _SCHEDULED and each.seconds is not None}
-    fixed = {name: scheduled.get(name, 0.0) for name in _SCHEDULED if name in scheduled or (name in known and name in shares)}
+    fixed = {
+        name: scheduled.get(name, 0.0) for name in _SCHEDULED if name in scheduled or (name in known and name in shares)
+    }
     rest = 1 - sum(fixed.values())
     others = {name: share for name, share in shares.items() if name not in fixed}
     whole = 1 - sum(shares.get(name, 0.0) for name in fixed)

@@ -69,7 +69,11 @@ def bigger_logprob_batch(case: Case) -> Found | None:
     told = " and ".join(f"{phase.replace('_', ' ')} {show_share(share)}" for phase, share in slow.items())
     symptom = f"Forward-only passes weigh {told} of a step against {show_share(one)} for forward and backward."
     evidence = {"pass_over_update": round(max(slow.values()) / one, 3)}
-    now = case.number("actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu", "rollout.micro_batch_size", "micro_rollout_batch_size")
+    now = case.number(
+        "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu",
+        "rollout.micro_batch_size",
+        "micro_rollout_batch_size",
+    )
     return Found(symptom, evidence, removes, {"logprob_batch": f"{round(2 * now)}" if now else "twice as large"})
 
 
@@ -99,7 +103,9 @@ def redundant_pass(case: Case) -> Found | None:
         change["beta"] = "off"
     if case.share("old_logprob") > 0.01 and _on_policy(case):
         removes["old_logprob"] = Span(1.0, 1.0, 1.0)
-        told.append(f"the old log-probs ({show_share(case.share('old_logprob'))}) although one update follows each generation")
+        told.append(
+            f"the old log-probs ({show_share(case.share('old_logprob'))}) although one update follows each generation"
+        )
         evidence["old_share"] = round(case.share("old_logprob"), 3)
         change["bypass"] = "on"
     if not removes:
@@ -127,7 +133,9 @@ def fused_kernels(case: Case) -> Found | None:
     if present(case, "liger") is not False or case.share("update") <= 0.3:
         return None
     symptom = f"The update is {show_share(case.share('update'))} of a step, without Liger's fused kernels."
-    return Found(symptom, {"update_share": round(case.share("update"), 3)}, {"update": Span(0.0, 0.1, 0.17)}, {"liger": "on"})
+    return Found(
+        symptom, {"update_share": round(case.share("update"), 3)}, {"update": Span(0.0, 0.1, 0.17)}, {"liger": "on"}
+    )
 
 
 def fast_attention(case: Case) -> Found | None:
@@ -155,7 +163,12 @@ def newer_fsdp(case: Case) -> Found | None:
     if case.setting("actor_rollout_ref.actor.strategy") != "fsdp" or (case.gpus or 1) < 2:
         return None
     symptom = f"The actor trains with FSDP's first version on {show_number(case.gpus)} GPUs."
-    return Found(symptom, {"strategy": "fsdp", "gpus": case.gpus or 0.0}, {"update": Span(0.0, 0.015, 0.05)}, {"strategy": "fsdp2"})
+    return Found(
+        symptom,
+        {"strategy": "fsdp", "gpus": case.gpus or 0.0},
+        {"update": Span(0.0, 0.015, 0.05)},
+        {"strategy": "fsdp2"},
+    )
 
 
 def balance_ranks(case: Case) -> Found | None:

@@ -25,7 +25,11 @@ def prepare(parser: argparse.ArgumentParser) -> None:
     options.add_facts(parser)
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
     parser.add_argument(
-        "--limit", action="append", default=[], metavar="NAME=VALUE", help='another threshold; may repeat; "list" shows all'
+        "--limit",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help='another threshold; may repeat; "list" shows all',
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Final, Protocol
 
 from rich.console import Console
@@ -52,12 +51,12 @@ def show(document: ShowDocument, *, all_notes: bool = False, all_advice: bool = 
 
 def _run(out: Console, run: RunReport, *, all_notes: bool, all_advice: bool) -> None:
     _title(out, run)
+    out.print()
+    out.print(Text(run.headline, style="bold"))
     steps = run.run.step is not None or run.engine is None
     if steps:
         for line in finish_lines(run):
             out.print(Text(line))
-    out.print()
-    out.print(Text(run.headline, style="bold"))
     out.print()
     if steps:
         _phases(out, run)
@@ -81,13 +80,9 @@ def _title(out: Console, run: RunReport) -> None:
     out.print(Text.assemble((left, "bold"), " " * gap, right) if right else Text(left, style="bold"))
 
 
-def finish_lines(run: RunReport, now: datetime | None = None) -> list[str]:
-    """When it ends, with the interval and the worst case, in words."""
-    projection = run.projection
-    lines = [words.finish(run, now)]
-    if projection.worst_case_s is not None and not words.is_over(projection):
-        lines.append(f"worst case {units.show_seconds(projection.worst_case_s)} in all (every answer at the limit)")
-    lines += [f"! {warning}" for warning in projection.warnings]
+def finish_lines(run: RunReport) -> list[str]:
+    """What remains with its interval, the worst case, warnings."""
+    lines = [words.remaining(run), words.worst_case(run), *(f"! {warning}" for warning in run.projection.warnings)]
     return [line for line in lines if line]
 
 

@@ -14,7 +14,12 @@ from timeledger.document import AdvicePart, CheckDocument, CheckPart, RunReport
 from timeledger.smoke import LIMITS
 
 _FIRST: Final = 3
-_MARKS: Final = {"pass": ("pass", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "bold red"), "unknown": ("?", "dim")}
+_MARKS: Final = {
+    "pass": ("pass", "green"),
+    "warn": ("warn", "yellow"),
+    "fail": ("FAIL", "bold red"),
+    "unknown": ("?", "dim"),
+}
 
 
 def advice(out: Console, run: RunReport, *, everything: bool) -> None:
@@ -32,7 +37,9 @@ def advice(out: Console, run: RunReport, *, everything: bool) -> None:
     for each in (*first, *best):
         _line(out, each)
     more = len(run.advice) - len(first) - len(best)
-    told = ([f"{more} more"] if more > 0 else []) + ([f"{len(run.not_judged)} rules this log cannot judge"] if run.not_judged else [])
+    told = ([f"{more} more"] if more > 0 else []) + (
+        [f"{len(run.not_judged)} rules this log cannot judge"] if run.not_judged else []
+    )
     if told and (run.advice or run.not_judged):
         out.print(Text(f"  … {', '.join(told)}: --advice", style="dim"))
 

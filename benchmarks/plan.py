@@ -65,14 +65,16 @@ def plan_one(case: Case, run: Run) -> Planned | None:
     mean = clock.elapsed_s / max(done - before, 1) * (case.steps - before)
     inside = answer.total_s.low <= truth <= answer.total_s.high
     ours = answer.total_s.mid / truth - 1
-    return Planned(case.repository, case.name, done, case.steps, ours, mean / truth - 1, inside, reason(case, done))
+    return Planned(
+        case.repository, case.name, done, case.steps, ours, mean / truth - 1, inside, reason(case, done, answer.step_s)
+    )
 
 
-def reason(case: Case, done: int) -> str:
+def reason(case: Case, done: int, planned_s: float) -> str:
     """What the rest of the run did that its first steps did not show."""
     rows = case.clock.steps.drop_nulls("wall_s")
     early, late = rows.filter(pl.col("step") <= done), rows.filter(pl.col("step") > done)
-    said = []
+    said = [f"planned {planned_s:.3g} s a step, all steps took {case.total_s / case.steps:.3g} s on average"]
     extra = float(late["extra_s"].fill_null(0).sum()) / case.total_s
     if extra > 0.05:
         said.append(f"pauses, evaluations and checkpoints after step {done} took {extra:.0%} of the run")
@@ -86,7 +88,7 @@ def reason(case: Case, done: int) -> str:
         said.append(
             f"answers went from {a:.0f} to {b:.0f} tokens" if abs(b / a - 1) > 0.07 else "answers kept their length"
         )
-    return "; ".join(said) or "the first steps were not like the others"
+    return "; ".join(said)
 
 
 def _usual(rows: pl.DataFrame) -> float:

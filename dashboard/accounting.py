@@ -69,9 +69,24 @@ def _number(asked: Asked) -> float | int | None:
     key = f"account_{asked.field}"
     if asked.whole:
         least = 1 if asked.field == "runs" else 0
-        return st.number_input(t(asked.label), min_value=least, value=None, step=1, key=key, placeholder=str(least), persist_state="session")
+        return st.number_input(
+            t(asked.label),
+            min_value=least,
+            value=None,
+            step=1,
+            key=key,
+            placeholder=str(least),
+            persist_state="session",
+        )
     typed = st.number_input(
-        t(asked.label), min_value=0.0, value=None, step=None, format="%g", key=key, placeholder=t("usual"), persist_state="session"
+        t(asked.label),
+        min_value=0.0,
+        value=None,
+        step=None,
+        format="%g",
+        key=key,
+        placeholder=t("usual"),
+        persist_state="session",
     )
     return None if typed is None else typed * asked.unit
 
@@ -79,7 +94,12 @@ def _number(asked: Asked) -> float | int | None:
 def cards(found: Account) -> list[Card]:
     """The sums."""
     told = [
-        Card(t("One experiment"), seconds(found.experiment_s.mid), (_range(found.experiment_s), t("smoke tests, the run, its evaluation")), "inferred"),
+        Card(
+            t("One experiment"),
+            seconds(found.experiment_s.mid),
+            (_range(found.experiment_s), t("smoke tests, the run, its evaluation")),
+            "inferred",
+        ),
         Card(t("Everything on the GPU"), seconds(found.total_s.mid), (_range(found.total_s),), "inferred"),
         Card(t("At the desk"), seconds(found.desk_s.mid), (_range(found.desk_s),), "assumed"),
     ]

@@ -37,7 +37,9 @@ def change_first(entry: Entry, analysis: Analysis) -> None:
         return
     rows = "".join(f"<li><b>{parts.safe(t(each.title))}</b> {_gain(each)}</li>" for each in best)
     with st.container(horizontal=True, vertical_alignment="center", key="tl_first"):
-        st.html(f'<div class="tl-first"><span>{parts.safe(t("Change first"))}</span><ol>{rows}</ol></div>', width="stretch")
+        st.html(
+            f'<div class="tl-first"><span>{parts.safe(t("Change first"))}</span><ol>{rows}</ol></div>', width="stretch"
+        )
         st.page_link("views/optimise.py", label=t("Optimise"), icon=":material/speed:", query_params=state.query())
 
 
@@ -72,9 +74,15 @@ def _card(advice: Advice) -> bool:
             lines.append(("w", t("Costs: {cost}.", cost=t(advice.cost))))
         if advice.published:
             lines.append(("w", t("Others saw: {published}.", published=advice.published)))
-        st.html("".join(f'<p class="tl-line {name}">{parts.safe(parts.together(text))}</p>' for name, text in lines if text))
+        st.html(
+            "".join(f'<p class="tl-line {name}">{parts.safe(parts.together(text))}</p>' for name, text in lines if text)
+        )
         if advice.settings:
-            st.code("\n".join(f"{name}: {change}" for name, change in advice.settings.items()), language=None, wrap_lines=True)
+            st.code(
+                "\n".join(f"{name}: {change}" for name, change in advice.settings.items()),
+                language=None,
+                wrap_lines=True,
+            )
     return chosen
 
 
@@ -122,7 +130,9 @@ def _after(analysis: Analysis, made: Combined, title: str) -> Card:
     middle = projection.finish_at[1]
     ends = [summary.shifted(middle, each - projection.remaining_s.mid, now) for each in (left.low, left.mid, left.high)]
     low, mid, high = ends
-    between = t("between {low} and {high}", low=summary.near(low, mid, now, zone), high=summary.near(high, mid, now, zone))
+    between = t(
+        "between {low} and {high}", low=summary.near(low, mid, now, zone), high=summary.near(high, mid, now, zone)
+    )
     return Card(title, moment(mid, now, zone), (between,), "inferred")
 
 
@@ -134,7 +144,10 @@ def not_judged(rules: Sequence[NotJudged]) -> None:
     for each in rules:
         for how in each.how:
             ways.setdefault(how.rstrip("."), []).append(t(each.title))
-    with st.expander(t("Not judged, because this log does not hold it ({count} rules)", count=len(rules)), icon=":material/visibility_off:"):
+    with st.expander(
+        t("Not judged, because this log does not hold it ({count} rules)", count=len(rules)),
+        icon=":material/visibility_off:",
+    ):
         st.caption(t("What is not measured is not judged. To judge more, most useful first:"))
         rows = "".join(
             f"<li>{parts.safe(how)} <span class='w'>→ {parts.safe(t(', ').join(titles))}</span></li>"

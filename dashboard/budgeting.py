@@ -8,7 +8,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard import charts_budget, parts, retold, saving, state, summary
-from dashboard.language import mark, t
+from dashboard.language import mark, shown, t
 from dashboard.localised import seconds
 from dashboard.summary import Card
 from timeledger import units
@@ -31,15 +31,24 @@ _MOST_STEPS: Final = 10_000_000
 def ask() -> tuple[float, tuple[str, ...], bool]:
     """Hours, what must not be cut, and whether the upper end must fit as well."""
     hours = st.number_input(
-        t("Hours I have"), min_value=0.01, value=state.hours() or _HOURS, step=0.5, format="%g", key="budget_hours", persist_state="session"
+        t("Hours I have"),
+        min_value=0.01,
+        value=state.hours() or _HOURS,
+        step=0.5,
+        format="%g",
+        key="budget_hours",
+        persist_state="session",
     )
     state.set_hours(hours if hours != _HOURS else None)
     pins = st.pills(
-        t("Do not cut"), list(ORDER), selection_mode="multi", format_func=lambda name: t(LEVERS[name]), key="budget_pins", persist_state="session",
+        t("Do not cut"), list(ORDER), selection_mode="multi", format_func=shown(LEVERS), key="budget_pins", persist_state="session",
         help=t("Cuts are made in this order; a later one only when the earlier ones do not suffice."),
     )  # fmt: skip
     sure = st.toggle(
-        t("Be on the safe side"), key="budget_sure", persist_state="session", help=t("The upper end of the interval must fit, not only the middle.")
+        t("Be on the safe side"),
+        key="budget_sure",
+        persist_state="session",
+        help=t("The upper end of the interval must fit, not only the middle."),
     )
     return hours, tuple(pins), sure
 
@@ -59,17 +68,37 @@ def cards(inputs: PlanInputs, found: Budget) -> list[Card]:
     told = [Card(t("As planned"), seconds(found.before_s), (_times(inputs),), "assumed")]
     if not found.cuts and found.fits:
         most = steps_within(inputs, found.hours * units.HOUR, _MOST_STEPS)
-        return [*told, Card(t("Fits into {time}", time=have), t("{count} steps", count=f"{most:,}"), (t("at most; {steps} are planned", steps=f"{inputs.steps:,}"),), "inferred")]
+        return [
+            *told,
+            Card(
+                t("Fits into {time}", time=have),
+                t("{count} steps", count=f"{most:,}"),
+                (t("at most; {steps} are planned", steps=f"{inputs.steps:,}"),),
+                "inferred",
+            ),
+        ]
     title = t("After the cuts") if found.fits else t("Does not fit into {time}", time=have)
     saved = t("saves {time}", time=seconds(found.before_s - found.after_s))
     told.append(Card(title, seconds(found.after_s), (saved, _times(found.plan.inputs)), "inferred"))
     if found.plan.cost is not None:
-        told.append(Card(t("Cost"), summary.money(found.plan.cost) or summary.gpu_hours(found.plan.cost), (summary.gpu_hours(found.plan.cost),), "inferred"))
+        told.append(
+            Card(
+                t("Cost"),
+                summary.money(found.plan.cost) or summary.gpu_hours(found.plan.cost),
+                (summary.gpu_hours(found.plan.cost),),
+                "inferred",
+            )
+        )
     return told
 
 
 def _times(inputs: PlanInputs) -> str:
-    return t("{steps} steps of {prompts} × {answers} answers", steps=f"{inputs.steps:,}", prompts=f"{inputs.prompts:,}", answers=f"{inputs.group_size:,}")
+    return t(
+        "{steps} steps of {prompts} × {answers} answers",
+        steps=f"{inputs.steps:,}",
+        prompts=f"{inputs.prompts:,}",
+        answers=f"{inputs.group_size:,}",
+    )
 
 
 def show(inputs: PlanInputs, found: Budget, dark: bool) -> None:
@@ -77,8 +106,12 @@ def show(inputs: PlanInputs, found: Budget, dark: bool) -> None:
     have = seconds(found.hours * units.HOUR)
     sentence = t("The plan fits into {time}; nothing has to give.", time=have)
     if found.cuts:
-        told = t("; ").join(f"{t(LEVERS[each.what])} {each.before:,} → {each.after:,} (−{seconds(each.saves_s)})" for each in found.cuts)
-        sentence = t("From {before} to {after}: {cuts}.", before=seconds(found.before_s), after=seconds(found.after_s), cuts=told)
+        told = t("; ").join(
+            f"{t(LEVERS[each.what])} {each.before:,} → {each.after:,} (−{seconds(each.saves_s)})" for each in found.cuts
+        )
+        sentence = t(
+            "From {before} to {after}: {cuts}.", before=seconds(found.before_s), after=seconds(found.after_s), cuts=told
+        )
     parts.chart(charts_budget.staircase(found, dark), "staircase", sentence, title=t("What has to give"))
     if found.nearest is not None:
         st.warning(parts.quiet(found.nearest.sentence), icon=":material/block:")

@@ -43,7 +43,11 @@ def thin(length: int, *series: Floats, limit: int = MAX_POINTS) -> Indices:
 
 def time_scale(longest_s: float) -> tuple[float, str]:
     """Seconds in a unit that suits a duration, and the unit's name."""
-    for seconds, name in ((2 * units.DAY, mark("days")), (2 * units.HOUR, mark("hours")), (2 * units.MINUTE, mark("minutes"))):
+    for seconds, name in (
+        (2 * units.DAY, mark("days")),
+        (2 * units.HOUR, mark("hours")),
+        (2 * units.MINUTE, mark("minutes")),
+    ):
         if longest_s >= seconds:
             return seconds / 2, t(name)
     return 1.0, t("seconds")

@@ -40,7 +40,15 @@ def staircase(found: Budget, dark: bool) -> go.Figure:
         )  # fmt: skip
     figure.add_vline(x=have_s / scale, line={"color": inks.alarm, "dash": "dash", "width": 2})
     note = t("{time} available", time=seconds(have_s))
-    figure.add_annotation(x=have_s / scale, yref="paper", y=1, text=note, showarrow=False, yanchor="bottom", font={"color": inks.alarm, "size": 12})
+    figure.add_annotation(
+        x=have_s / scale,
+        yref="paper",
+        y=1,
+        text=note,
+        showarrow=False,
+        yanchor="bottom",
+        font={"color": inks.alarm, "size": 12},
+    )
     figure.update_layout(
         barmode="stack", bargap=0.3, margin={"t": 30}, xaxis={"showgrid": True, "gridcolor": inks.grid, "rangemode": "tozero"},
         yaxis={"autorange": "reversed", "showgrid": False, "tickfont": {"size": 12, "color": inks.ink}}, uniformtext={"minsize": 10, "mode": "hide"},

@@ -19,10 +19,9 @@ from dashboard.charts import (
     plain,
     see_through,
     thin,
-    time_scale,
 )
 from dashboard.language import mark, t
-from dashboard.localised import phase, seconds, share
+from dashboard.localised import phase, seconds
 from dashboard.theme import theme
 from timeledger.palette import look, place
 from timeledger.results import Analysis, Growth, Timing
@@ -162,67 +161,6 @@ def _add_marks(figure: go.Figure, events: pl.DataFrame, dark: bool) -> None:
         figure.update_layout(yaxis2={"domain": [0, 0.07], "range": [-0.5, 4.5], "visible": False, "fixedrange": True})
 
 
-def fan(analysis: Analysis, dark: bool) -> go.Figure | None:
-    """Elapsed time over steps: what was, then the projection with its intervals, the worst case, and earlier projections."""
-    projection, inks = analysis.projection, theme(dark)
-    past = analysis.clock.steps.select("step", "end_s").drop_nulls()
-    ahead = projection.fan
-    if past.is_empty():
-        return None
-    longest = max(
-        highest(past["end_s"]), *(highest(ahead[name]) for name in ("high95", "worst", "high") if ahead.height), 0
-    )
-    scale, unit = time_scale(longest)
-    figure = blank(dark, height=340, y=t("elapsed, {unit}", unit=unit))
-    x = floats(ahead["step"])
-    level = share(projection.level)
-    for low, high, colour, label in (
-        ("low95", "high95", inks.band_wide, t("{level} interval", level=share(0.95))),
-        ("low", "high", inks.band, t("{level} interval", level=level)),
-    ):
-        add_band(figure, x, floats(ahead[low]) / scale, floats(ahead[high]) / scale, colour, label)
-    add_line(figure, past["step"], floats(past["end_s"]) / scale, t("so far"), inks.ink, unit)
-    if ahead.height and not projection.too_early:
-        add_line(
-            figure, ahead["step"], floats(ahead["elapsed_s"]) / scale, t("most likely"), inks.accent, unit, dash="dash"
-        )
-    if ahead.height and ahead["worst"].count():
-        add_line(
-            figure,
-            ahead["step"],
-            floats(ahead["worst"]) / scale,
-            t("all answers at the limit"),
-            inks.alarm,
-            unit,
-            dash="dot",
-        )
-    _ghosts(figure, analysis, scale, unit, dark)
-    told = max((each.total_s.mid for each in projection.backtest), default=0.0)
-    figure.update_layout(yaxis={"range": [0, max(1.05 * longest, min(1.5 * longest, 1.15 * told)) / scale]})
-    return figure
-
-
-def _ghosts(figure: go.Figure, analysis: Analysis, scale: float, unit: str, dark: bool) -> None:
-    """What it would have said of the total at earlier points: a dot with its interval at each."""
-    told = analysis.projection.backtest
-    if not told:
-        return
-    middle = np.array([each.total_s.mid for each in told]) / scale
-    up = np.array([each.total_s.high for each in told]) / scale - middle
-    down = middle - np.array([each.total_s.low for each in told]) / scale
-    figure.add_trace(
-        go.Scatter(
-            x=[each.step for each in told],
-            y=middle,
-            mode="markers",
-            name=t("total, as told then"),
-            marker={"symbol": "diamond-open", "size": 8, "color": theme(dark).soft},
-            error_y={"type": "data", "array": up, "arrayminus": down, "thickness": 1, "width": 4},
-            hovertemplate=f"%{{y:.2f}} {unit}",
-        )
-    )
-
-
 def step_cost(timing: Timing, dark: bool) -> go.Figure | None:
     """Step time against the length that drives it, with the fitted line down to its fixed part."""
     points = timing.points.drop_nulls(["x", "wall_s"])
@@ -242,7 +180,9 @@ def step_cost(timing: Timing, dark: bool) -> go.Figure | None:
             name=t("a step"),
             customdata=kept["step"].to_numpy(),
             marker={"color": inks.accent, "size": 6, "opacity": 0.55},
-            hovertemplate=t("step {step}: {tokens} tokens, {time}", step="%{customdata}", tokens="%{x:,.0f}", time="%{y:.1f} s")
+            hovertemplate=t(
+                "step {step}: {tokens} tokens, {time}", step="%{customdata}", tokens="%{x:,.0f}", time="%{y:.1f} s"
+            )
             + "<extra></extra>",
         )
     )

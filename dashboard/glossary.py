@@ -46,8 +46,12 @@ def kinds() -> None:
         "\n".join(
             f"- {line}"
             for line in (
-                t("**measured** stands in the log; **inferred** was computed from it and carries its uncertainty; **assumed** was typed in or is a default."),
-                t("**Finishes** is the most likely end. The interval holds the true end in about 8 of 10 runs; the *worst case* is when every answer reaches the limit."),
+                t(
+                    "**measured** stands in the log; **inferred** was computed from it and carries its uncertainty; **assumed** was typed in or is a default."
+                ),
+                t(
+                    "**Finishes** is the most likely end. The interval holds the true end in about 8 of 10 runs; the *worst case* is when every answer reaches the limit."
+                ),
                 t("What is not measured is never shown as zero, and never judged."),
                 t("Nothing is sent anywhere: the page is served from this machine to this machine."),
             )

@@ -7,6 +7,7 @@ A text without a translation is shown in English: a page with one English line i
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
@@ -41,6 +42,16 @@ def t(message: str, /, **values: object) -> str:
     """A text in the language that is spoken, with its `{placeholders}` filled."""
     told = catalogue(spoken()).get(message) or message
     return told.format(**values) if values else told
+
+
+def shown(texts: Iterable[str] | Mapping[str, str]) -> Callable[[str], str]:
+    """How options of a widget are shown, told now: a widget may ask for it later and elsewhere."""
+    told = {name: t(text) for name, text in _pairs(texts)}
+    return lambda name: told.get(name, name)
+
+
+def _pairs(texts: Iterable[str] | Mapping[str, str]) -> Iterable[tuple[str, str]]:
+    return texts.items() if isinstance(texts, Mapping) else ((each, each) for each in texts)
 
 
 def mark(message: str) -> str:

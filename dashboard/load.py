@@ -19,7 +19,6 @@ from typing import Final, Generic, TypeVar
 
 import streamlit as st
 
-import sample_logs
 from dashboard import state
 from dashboard.language import t
 from parsers import Live, read_all, read_uploads
@@ -180,7 +179,11 @@ def opened() -> Opened:
             continue
         entries += _entries(path, runs[:MOST_RUNS], version, path)
         if len(runs) > MOST_RUNS:
-            told = t("Holds {count} runs; the first {most} are shown. Open a folder further down.", count=len(runs), most=MOST_RUNS)
+            told = t(
+                "Holds {count} runs; the first {most} are shown. Open a folder further down.",
+                count=len(runs),
+                most=MOST_RUNS,
+            )
             notices.append((path, told))
     for upload in state.uploads():
         if lost := unread(upload):
@@ -282,24 +285,3 @@ def _labelled(entry: Entry) -> Analysis:
     analysis = analysed(entry)
     info = analysis.run.info.model_copy(update={"name": entry.label})
     return replace(analysis, run=replace(analysis.run, info=info))
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """A bundled log: its folder and what it shows."""
-
-    name: str
-    path: str
-    shows: str
-
-
-@st.cache_data(show_spinner=False)
-def samples() -> list[Sample]:
-    """The bundled sample logs, by name; `SOURCES.md` beside them says what each shows (the last cell of its row)."""
-    root = Path(sample_logs.__file__).parent
-    sources = root / "SOURCES.md"
-    rows = sources.read_text(encoding="utf-8").splitlines() if sources.is_file() else []
-    cells = [[cell.strip(" `") for cell in row.strip("| ").split("|")] for row in rows if row.startswith("| `")]
-    shows = {row[0]: row[-1] for row in cells}
-    folders = sorted(each for each in root.iterdir() if each.is_dir() and not each.name.startswith(("_", ".")))
-    return [Sample(each.name, str(each), shows.get(each.name, "")) for each in folders]

@@ -15,7 +15,7 @@ _DAYS_ZH: Final = ("周一", "周二", "周三", "周四", "周五", "周六", "
 _NEAR_ZH: Final = {-1: "昨天", 0: "今天", 1: "明天"}
 #: The names of `timeledger.palette`, of kinds, of phases of a plan and of parts of a difference, for the catalogue.
 NAMES: Final = (
-    mark("Sampling"), mark("Reward"), mark("Old log-probs"), mark("Reference log-probs"), mark("Critic values"),
+    mark("Sampling"), mark("Reward"), mark("Old log-probs"), mark("Reference log-probs"), mark("Log-probs"), mark("Follows the answers"), mark("Critic values"),
     mark("Advantages"), mark("Forward-backward"), mark("Critic training"), mark("Weight sync"), mark("Sleep/wake"),
     mark("Fixed overhead"), mark("Data loading"), mark("Evaluation"), mark("Checkpoints"), mark("Waiting"),
     mark("Other"), mark("Unexplained"), mark("measured"), mark("inferred"), mark("assumed"), mark("not split"),
@@ -67,7 +67,7 @@ def moment(at: datetime | None, now: datetime | None = None, zone: tzinfo | None
 
 def phase(name: str) -> str:
     """A phase as people call it."""
-    return t(name if name in NAMES else palette.look(name).label)
+    return t(palette.look(name).label)
 
 
 def lower(text: str) -> str:

@@ -38,7 +38,13 @@ def chart_of_steps(figure: go.Figure | None, key: str, alt: str, *, title: str =
         parts.empty(t("Nothing to draw."), missing)
         return
     st.plotly_chart(
-        figure, theme=None, key=key, config=CONFIG, alt=alt or title or key, on_select=_clicked(key), selection_mode="points"
+        figure,
+        theme=None,
+        key=key,
+        config=CONFIG,
+        alt=alt or title or key,
+        on_select=_clicked(key),
+        selection_mode="points",
     )
     if alt:
         st.caption(parts.quiet(alt, 600))
@@ -123,7 +129,11 @@ def _line(entry: Entry, analysis: Analysis, row: dict[str, Any]) -> str | None:
 def holds(line: str, row: dict[str, Any]) -> bool:
     """True when the line shows a number of the row: its step, or a metric to three digits."""
     seen = {float(each) for each in re.findall(r"(?<![\w.])[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?", line.replace(",", ""))}
-    measured = [value for name, value in row.items() if name not in {"segment", "span", "line", "at"} and isinstance(value, int | float)]
+    measured = [
+        value
+        for name, value in row.items()
+        if name not in {"segment", "span", "line", "at"} and isinstance(value, int | float)
+    ]
     return any(abs(each - value) <= 0.005 * abs(value) for value in measured if value for each in seen)
 
 

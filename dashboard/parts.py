@@ -229,4 +229,6 @@ def table(
     told = f"<caption>{safe(caption)}</caption>" if caption else ""
     body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
     heads = f"<thead><tr>{cells(columns, 'th')}</tr></thead>" if any(columns) else ""
-    st.html(f'<div class="tl-scroll" tabindex="0"><table class="tl-table">{told}{heads}<tbody>{body}</tbody></table></div>')
+    st.html(
+        f'<div class="tl-scroll" tabindex="0"><table class="tl-table">{told}{heads}<tbody>{body}</tbody></table></div>'
+    )

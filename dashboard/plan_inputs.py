@@ -112,9 +112,7 @@ def compare_with_run(opened: Opened) -> None:
         return
     step_s = load.analysed(entry).clock.step_s
     if step_s is not None:
-        st.caption(
-            t("Measured in {run}: a step takes {time} now.", run=parts.quiet(entry.label), time=seconds(step_s))
-        )
+        st.caption(t("Measured in {run}: a step takes {time} now.", run=parts.quiet(entry.label), time=seconds(step_s)))
     lacking = [t(each.label) for each in MAIN if each.field not in start.sources]
     if lacking:
         names = t(", ").join(lacking)
@@ -188,9 +186,15 @@ def smoke_ladder(inputs: PlanInputs, opened: Opened) -> None:
     """The short runs before the long one: what each takes and must show, and its command."""
     found = ladder(inputs, framework(opened))
     parts.head(t("Before the long run"))
-    rows = [(t("{count} steps", count=f"{each.steps:,}"), seconds(each.seconds), t(each.must_show)) for each in found.rungs]
+    rows = [
+        (t("{count} steps", count=f"{each.steps:,}"), seconds(each.seconds), t(each.must_show)) for each in found.rungs
+    ]
     parts.table((t("Test"), t("Takes"), t("It must show")), rows, left=1, right_to=2)
-    told = t("The tests together take {time}, loading the model each time ({load}) included.", time=seconds(found.smoke_s), load=seconds(found.load_s))
+    told = t(
+        "The tests together take {time}, loading the model each time ({load}) included.",
+        time=seconds(found.smoke_s),
+        load=seconds(found.load_s),
+    )
     st.caption(told)
     if commands := [each.command for each in found.rungs if each.command]:
         st.code("\n".join(commands), language=None, wrap_lines=True)

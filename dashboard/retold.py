@@ -66,7 +66,12 @@ def _lead(analysis: Analysis, zone: tzinfo | None) -> str:
     if projection.too_early:
         return t("{done} done, too early for more than a range: {between} to go", done=done, between=between)
     if state == "stalled":
-        return t("Stalled after {done}: {time} of work would be left ({between})", done=done, time=seconds(rest.mid), between=between)
+        return t(
+            "Stalled after {done}: {time} of work would be left ({between})",
+            done=done,
+            time=seconds(rest.mid),
+            between=between,
+        )
     if projection.finish_at is not None and state == "running":
         low, mid, high = (moment(each, analysis.facts.now, zone) for each in projection.finish_at)
         between = t("between {low} and {high}", low=low, high=high)
@@ -113,7 +118,9 @@ def difference(found: Ledger) -> str:
     there = t("{b} against {a} a step", b=seconds(found.to_s), a=seconds(found.from_s))
     if found.verdict == "same pace":
         return t("{b} keeps the pace of {a}: {there}.", a=a, b=b, there=there)
-    told = sorted((each for each in found.parts if abs(each.seconds) > 0.05 * abs(total)), key=lambda each: -each.seconds / total)
+    told = sorted(
+        (each for each in found.parts if abs(each.seconds) > 0.05 * abs(total)), key=lambda each: -each.seconds / total
+    )
     causes = [_cause(each.part, each.seconds) for each in told if each.seconds * total > 0]
     against = [_cause(each.part, each.seconds) for each in told if each.seconds * total < 0]
     words = _LONGER if total > 0 else _SHORTER

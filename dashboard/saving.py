@@ -19,24 +19,68 @@ from timeledger.results import Analysis
 def run(name: str, analysis: Analysis) -> None:
     """Everything that can be saved of a run."""
     with _menu():
-        _file("HTML", name, "html", "text/html", lambda: render.show_html([analysis]).encode(), t("one file, works offline"))
-        _file("Markdown", name, "md", "text/markdown", lambda: markdown.show(show_document([analysis])).encode(), t("for an issue or a model card"))
-        _file("JSON", name, "json", "application/json", lambda: document.to_json(show_document([analysis], with_steps=True)).encode(), t("everything, for programs"))
+        _file(
+            "HTML",
+            name,
+            "html",
+            "text/html",
+            lambda: render.show_html([analysis]).encode(),
+            t("one file, works offline"),
+        )
+        _file(
+            "Markdown",
+            name,
+            "md",
+            "text/markdown",
+            lambda: markdown.show(show_document([analysis])).encode(),
+            t("for an issue or a model card"),
+        )
+        _file(
+            "JSON",
+            name,
+            "json",
+            "application/json",
+            lambda: document.to_json(show_document([analysis], with_steps=True)).encode(),
+            t("everything, for programs"),
+        )
         _table(name, lambda: steps(analysis))
 
 
 def comparison(name: str, found: Comparison) -> None:
     """Everything that can be saved of a comparison."""
     with _menu():
-        _file("HTML", name, "html", "text/html", lambda: render.compare_html(found).encode(), t("one file, works offline"))
-        _file("Markdown", name, "md", "text/markdown", lambda: markdown.compare(compare_document(found)).encode(), t("for an issue or a model card"))
-        _file("JSON", name, "json", "application/json", lambda: document.to_json(compare_document(found)).encode(), t("everything, for programs"))
+        _file(
+            "HTML", name, "html", "text/html", lambda: render.compare_html(found).encode(), t("one file, works offline")
+        )
+        _file(
+            "Markdown",
+            name,
+            "md",
+            "text/markdown",
+            lambda: markdown.compare(compare_document(found)).encode(),
+            t("for an issue or a model card"),
+        )
+        _file(
+            "JSON",
+            name,
+            "json",
+            "application/json",
+            lambda: document.to_json(compare_document(found)).encode(),
+            t("everything, for programs"),
+        )
         _table(name, lambda: found.table)
 
 
 def text(label: str, name: str, ending: str, mime: str, content: str) -> None:
     """One button that saves a text."""
-    st.download_button(label, content.encode(), file_name=f"{_named(name)}.{ending}", mime=mime, on_click="ignore", icon=":material/download:")
+    st.download_button(
+        label,
+        content.encode(),
+        file_name=f"{_named(name)}.{ending}",
+        mime=mime,
+        on_click="ignore",
+        icon=":material/download:",
+    )
 
 
 def steps(analysis: Analysis) -> pl.DataFrame:
@@ -53,7 +97,8 @@ def csv(frame: pl.DataFrame) -> bytes:
     """CSV; what begins like a formula is quoted, so that a spreadsheet does not compute a name from a log."""
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
     harmless = [
-        pl.when(pl.col(name).str.contains(r"^[=+\-@\t\r]")).then("'" + pl.col(name)).otherwise(pl.col(name)).alias(name) for name in texts
+        pl.when(pl.col(name).str.contains(r"^[=+\-@\t\r]")).then("'" + pl.col(name)).otherwise(pl.col(name)).alias(name)
+        for name in texts
     ]
     return frame.with_columns(harmless).write_csv().encode()
 
@@ -66,7 +111,9 @@ def parquet(frame: pl.DataFrame) -> bytes:
 
 
 def _menu() -> st.delta_generator.DeltaGenerator:
-    return st.popover(t("Save"), icon=":material/download:", help=t("Reports to send, data to compute with"), key="tl_save")
+    return st.popover(
+        t("Save"), icon=":material/download:", help=t("Reports to send, data to compute with"), key="tl_save"
+    )
 
 
 def _table(name: str, frame: Callable[[], pl.DataFrame]) -> None:
@@ -76,7 +123,13 @@ def _table(name: str, frame: Callable[[], pl.DataFrame]) -> None:
 
 def _file(kind: str, name: str, ending: str, mime: str, make: Callable[[], bytes], use: str) -> None:
     st.download_button(
-        f"{kind}: {use}", make, file_name=f"{_named(name)}.{ending}", mime=mime, on_click="ignore", width="stretch", key=f"save_{ending}"
+        f"{kind}: {use}",
+        make,
+        file_name=f"{_named(name)}.{ending}",
+        mime=mime,
+        on_click="ignore",
+        width="stretch",
+        key=f"save_{ending}",
     )
 
 

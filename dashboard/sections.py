@@ -6,6 +6,7 @@ import streamlit as st
 
 from dashboard import (
     advising,
+    charts_finish,
     charts_health,
     charts_run,
     checks,
@@ -17,7 +18,7 @@ from dashboard import (
     state,
     summary,
 )
-from dashboard.language import t
+from dashboard.language import shown, t
 from dashboard.load import Entry
 from timeledger import compare
 from timeledger.results import Analysis
@@ -62,7 +63,7 @@ def where_time_goes(analysis: Analysis, dark: bool) -> None:
         return
     unit = st.segmented_control(
         t("Unit"), units, default=units[0], required=True, key="unit", label_visibility="collapsed",
-        persist_state="session", format_func=t,
+        persist_state="session", format_func=shown(units),
     )  # fmt: skip
     figure = charts_run.profile(analysis, unit or units[0], dark)
     looking.chart_of_steps(figure, "profile", sentences.breakdown(analysis))
@@ -74,7 +75,7 @@ def when_it_ends(analysis: Analysis, dark: bool) -> None:
     """Elapsed time and its projection, and what would have been said earlier."""
     title = t("When it ended") if analysis.state == "finished" else t("When it ends")
     missing = analysis.clock.why or analysis.projection.why or ""
-    parts.chart(charts_run.fan(analysis, dark), "fan", sentences.projection(analysis), title=title, missing=missing)
+    parts.chart(charts_finish.fan(analysis, dark), "fan", sentences.projection(analysis), title=title, missing=missing)
     if told := sentences.as_told(analysis):
         heads = (t("Asked at"), t("it would have said"), t("Interval"), t("a plain progress bar"))
         caption = " ".join(filter(None, (t("Had you asked earlier, of the whole run:"), sentences.truth(analysis))))

@@ -123,7 +123,9 @@ def how_to_log(analysis: Analysis) -> str:
 def plan(answer: Estimate, before: Estimate | None) -> str:
     """The planned step as a sentence, against the one it started from."""
     step_s, total = t("{number} s", number=units.show_number(answer.step_s, 4)), seconds(answer.total_s.mid)
-    told = t("A step takes {step}, {steps} steps take {total}.", step=step_s, steps=f"{answer.inputs.steps:,}", total=total)
+    told = t(
+        "A step takes {step}, {steps} steps take {total}.", step=step_s, steps=f"{answer.inputs.steps:,}", total=total
+    )
     if before is None:
         return told
     was = t("{number} s", number=units.show_number(before.step_s, 4))

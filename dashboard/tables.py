@@ -101,10 +101,12 @@ def side_by_side(comparison: Comparison) -> None:
             }
         )
     table = pd.DataFrame(rows)
+    one_framework = table["framework"].nunique(dropna=False) == 1
     filled = [
         name
         for name in _columns()
-        if table[name].map(lambda cell: cell is not None and cell == cell and cell != []).any()
+        if not (name == "framework" and one_framework)
+        and table[name].map(lambda cell: cell is not None and cell == cell and cell != []).any()
     ]
     st.dataframe(
         table[filled], hide_index=True, column_config=_columns(), placeholder="—", height="content",
@@ -128,23 +130,23 @@ _PLAIN: Final = (
 def _columns() -> dict[str, Any]:
     number, text, line = st.column_config.NumberColumn, st.column_config.TextColumn, st.column_config.LineChartColumn
     return {
-        "run": text(t("Run"), pinned=True, width="medium"),
-        "framework": text(t("Framework"), width="small"),
-        "steps": number(t("Steps"), format="localized", width="small"),
-        "now_s": number(t("Step now, s"), format="%.2f", width="small", help=t("an ordinary step now")),
-        "step_s": number(t("Whole step, s"), format="%.2f", width="small", help=t("evaluation and checkpoints spread over all steps")),
-        "against": text(t("Against the first"), width="medium", alignment="right", help=t("whole step, against that of the first run")),
-        "s_per_1k_tokens": number(t("s per 1,000 tokens"), format="%.3f", help=t("seconds of a step per 1,000 answer tokens")),
-        "s_per_sample": number(t("s per answer"), format="%.3f", width="small"),
-        "steps_per_hour": number(t("Steps an hour"), format="%.0f", width="small"),
-        "tokens_per_hour": number(t("Tokens an hour"), format="compact", width="small", help=t("answer tokens")),
-        "sampling": number(t("Sampling, %"), format="%.0f", width="small"),
-        "len_last": number(t("Answers"), format="%.0f", width="small", help=t("mean response length late in the run, tokens")),
-        "hours": number(t("GPU-hours"), format="%.2f", width="small"),
-        "total": text(t("Whole run"), alignment="right", width="small"),
-        "times": line(t("Step time"), width="small"),
-        "lengths": line(t("Answer length"), width="small"),
-        "rewards": line(t("Reward"), width="small"),
+        "run": text(t("Run"), pinned=True, width=190),
+        "framework": text(t("Framework"), width=100),
+        "steps": number(t("Steps"), format="localized", width=70),
+        "step_s": number(t("Step, s"), format="%.2f", width=70, help=t("whole step: evaluation and checkpoints spread over all steps")),
+        "against": text(t("Against the first"), width=130, alignment="right", help=t("whole step, against that of the first run")),
+        "now_s": number(t("Now, s"), format="%.2f", width=70, help=t("an ordinary step now")),
+        "s_per_1k_tokens": number(t("s / 1k tokens"), format="%.3f", width=100, help=t("seconds of a step per 1,000 answer tokens")),
+        "s_per_sample": number(t("s / answer"), format="%.3f", width=85, help=t("seconds per answer")),
+        "steps_per_hour": number(t("Steps / h"), format="%.0f", width=80),
+        "tokens_per_hour": number(t("Tokens / h"), format="compact", width=85, help=t("answer tokens")),
+        "sampling": number(t("Sampling, %"), format="%.0f", width=90),
+        "len_last": number(t("Answers"), format="%.0f", width=80, help=t("mean response length late in the run, tokens")),
+        "hours": number(t("GPU-hours"), format="%.2f", width=85),
+        "total": text(t("Whole run"), alignment="right", width=90),
+        "times": line(t("Step time"), width=90),
+        "lengths": line(t("Answer length"), width=105),
+        "rewards": line(t("Reward"), width=90),
     }  # fmt: skip
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NoReturn
 
 import streamlit as st
 
-from dashboard import load, parts, state
+from dashboard import load, parts, samples, state
 from dashboard.language import t
 from dashboard.load import Opened
 
@@ -35,7 +36,7 @@ def _drop() -> None:
     message = load.drop([(each.name, each.getvalue()) for each in files])
     if message is None:
         state.empty_drop()
-        st.rerun()
+        _go()
     parts.failure(", ".join(each.name for each in files), message)
 
 
@@ -54,17 +55,17 @@ def _path() -> None:
         if message is None:
             state.remember(path)
             state.open_path(path)
-            st.rerun()
+            _go()
         parts.failure(path, message)
     recent = [each for each in state.typed() if each not in state.paths()]
     for each in recent[:5]:
         if st.button(parts.quiet(each, 90), key=f"recent_{each}", icon=":material/history:", type="tertiary"):
             state.open_path(each)
-            st.rerun()
+            _go()
 
 
 def _samples() -> None:
-    found = load.samples()
+    found = samples.bundled()
     if not found:
         st.caption(t("No samples are installed."))
         return
@@ -73,13 +74,22 @@ def _samples() -> None:
             continue
         if st.button(parts.quiet(each.name), key=f"sample_{each.name}", icon=":material/description:", type="tertiary"):
             state.open_path(each.path)
-            st.rerun()
+            _go()
         if each.shows:
             st.caption(parts.quiet(t(each.shows)))
     if st.button(t("Open all samples"), key="all_samples"):
         for each in found:
             state.open_path(each.path)
         st.rerun()
+
+
+def _go() -> NoReturn:
+    """To the run itself when it is the only one, else to the list."""
+    entries = load.opened().entries
+    if len(entries) == 1:
+        state.choose(entries[0].key)
+        st.switch_page("views/run.py", query_params=state.query())
+    st.rerun()
 
 
 def sources(opened: Opened) -> None:

@@ -15,6 +15,8 @@ from parsers.fields import Meaning
 from timeledger.run import Note, Run
 
 _TAG: Final = "\0clock:"
+#: A time that its name takes for one step's.
+STEP: Final = f"{_TAG}step_s:"
 #: The rate that a progress bar shows beside the metrics of a row (a smoothed mean).
 BAR_RATE: Final = f"{_TAG}mean:"
 #: Seconds since midnight, from log prefixes that hold a time of day and no date.

@@ -42,7 +42,7 @@ class Meaning:
             return None
         if self.kind == "count":
             return value
-        if self.name in _SHARES and not -1e-9 <= value <= 1 + 1e-9:
+        if self.name in SHARES and not -1e-9 <= value <= 1 + 1e-9:
             percent = self.name == "acc" and self.rank != _MAY_COUNT and 0 <= value <= 100 and not self.complement
             return value if percent else None
         return 1 - value if self.complement else value
@@ -51,7 +51,7 @@ class Meaning:
 EXTRA: Final = Meaning("extra")
 #: The rank of names that may be counts (`correct`, `solved`): over 1 they are no share.
 _MAY_COUNT: Final = 1
-_SHARES: Final = frozenset({"truncated", "zero_std", "clipfrac", "acc"})
+SHARES: Final = frozenset({"truncated", "zero_std", "clipfrac", "acc"})
 _STATS: Final = frozenset({"mean", "max", "min", "std"})
 _DONE: Final = frozenset({"done", "finished", "completed", "complete", "step", "iter", "update"})
 
@@ -85,7 +85,7 @@ def _clock_word(words: list[str]) -> tuple[Kind, str] | None:
 
 def _share(spelled: str, scale: float) -> Meaning:
     meaning = by_name(spelled)
-    fits = meaning.name in _SHARES or (meaning.kind == "column" and meaning.name == "reward")
+    fits = meaning.name in SHARES or (meaning.kind == "column" and meaning.name == "reward")
     return scaled(meaning, scale) if fits else EXTRA
 
 

@@ -15,7 +15,9 @@ from parsers.epochs import Epochs
 from parsers.keyvalue_lines import Line, read_line
 from parsers.lines import LineReader
 from parsers.marks import Mark
+from parsers.prose import may_tell
 from parsers.rows import RowWriter, Sorted, merge, resolver
+from parsers.shapes import Shapes
 from parsers.tables import TextTable
 from parsers.text import Bar, Piece, YearlessClock, stamp_has_zone
 from parsers.vllm import EngineLines
@@ -41,6 +43,7 @@ class _KeyValueReader(LineReader):
         self._clock = YearlessClock(origin.modified)
         self._engine = EngineLines(self.build)
         self._table = TextTable(self._look)
+        self._shapes = Shapes(lambda text: read_line(text, self._look))
         self._restart()
 
     def _restart(self) -> None:
@@ -58,27 +61,50 @@ class _KeyValueReader(LineReader):
         self._heads: set[str] = set()
         self._shown = False
         self._evaluated: tuple[int | None, str] | None = None
+        #: an evaluation of a step was found that tells what it found
+        self.evaluated = False
         self._epochs = Epochs()
+        self._parts: set[str] = set()
 
     def take(self, piece: Piece) -> None:
         """Read one piece."""
-        if self._engine.take(piece.text, piece.no, self._clock):
+        no, text = piece
+        if self._engine.take(text, no, self._clock):
             self._open = False
             return
-        if (cells := self._table.take(piece.text)) is not None:
-            self._take_row(cells, piece.no)
+        raw = text.encode(errors="replace")
+        if self._table.is_open:
+            self._in_full(text, raw, no)
+        elif (line := self._shapes.known(text, raw)) is not None:
+            self._say(line, text, no)
+        elif self._open or may_tell(text, raw):
+            self._in_full(text, raw, no)
+        elif not self._rows.rows:
+            self._prose(text, no)
+
+    def _in_full(self, text: str, raw: bytes, no: int) -> None:
+        if (cells := self._table.take(text)) is not None:
+            self._take_row(cells, no)
+        elif (line := read_line(text, self._look)) is None:
+            self._prose(text, no)
+        else:
+            if not self._table.is_open:
+                self._shapes.learn(text, raw, line)
+            self._say(line, text, no)
+
+    def _say(self, line: Line, text: str, no: int) -> None:
+        if line.kind == "other" and not self._open:
+            self._prose(text, no)
             return
-        line = read_line(piece.text, self._look)
-        if line is None or (line.kind == "other" and not self._open):
-            self._prose(piece.text, piece.no)
-            return
-        if line.at is not None and not stamp_has_zone(piece.text):
+        if line.at is not None and self.build.zone_known and not stamp_has_zone(text):
             self.build.zone_known = False
-        self._use(line, piece.no)
+        self._use(line, no)
 
     # --- lines ---------------------------------------------------------------------------------------------------
 
     def _use(self, line: Line, no: int) -> None:
+        if line.part and line.kind != "eval":
+            self._time_of_part(line)
         if line.kind == "eval":
             self._evaluation(line, no)
         elif line.kind == "mark":
@@ -90,6 +116,16 @@ class _KeyValueReader(LineReader):
                 self._write(self._mark, line, no)
         else:
             self._metrics(line, no)
+
+    def _time_of_part(self, line: Line) -> None:
+        """A line that is tagged with a phase tells that phase's time; `[Train]` does so only beside other such tags."""
+        self._parts.add(line.part)
+        times = [key for key in line.values.clocks if key.startswith(clocks.STEP)]
+        if len(times) == 1 and self._parts != {"update"}:
+            line.values.phases[f"{line.part} {times[0].rsplit(':', 1)[-1]}"] = (
+                line.part,
+                line.values.clocks.pop(times[0]),
+            )
 
     def _row(self, line: Line, no: int) -> None:
         mark = line.mark or Mark(int(line.values.columns.get("epoch", 0)), None, 9, "epoch")
@@ -235,7 +271,9 @@ class _KeyValueReader(LineReader):
             self.build.setting(name, value, f"line {no}: {text.strip()[:80]}")
 
     def _evaluation(self, line: Line, no: int) -> None:
-        took = next(iter(line.values.clocks.values()), None)
+        priced = (seconds for phase, seconds in line.values.phases.values() if phase == "evaluation")
+        took = next(iter(line.values.clocks.values()), next(priced, None))
+        self.evaluated = self.evaluated or line.telling
         step = line.mark.step if line.mark else None
         told = (step, line.text.strip())
         if told == self._evaluated:
@@ -323,11 +361,11 @@ def recognises(head: Head) -> Confidence:
     first = ""
     for no, text in enumerate(head.lines, 1):
         reader.take(Piece(no, text))
-        first = first or (text.strip()[:100] if reader.found else "")
+        first = first or (text.strip()[:100] if reader.found or reader.evaluated else "")
     if reader.rows >= 2 and reader.alike:
         return Confidence(Sure.LIKELY, first)
     few = head.whole and len(head.lines) <= _SHORT
-    if (reader.rows and (few or reader.richest >= _RICH)) or (reader.found and few):
+    if (reader.rows and (few or reader.richest >= _RICH)) or ((reader.found or reader.evaluated) and few):
         return Confidence(Sure.MAYBE, first)
     return NO
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
 
-from parsers.fields import spell
+from parsers.fields import resolve, spell
 from parsers.marks import Mark
 from parsers.pairs import Scan, scan
 from parsers.rows import Pair, Resolver, Sorted, sort_out
@@ -31,6 +31,7 @@ _PREFIX: Final = re.compile(
     r"|[\w./\-]+\.(?:py|go|cc?|rs|jl|ts|js):\d+(?=\s*[\]:|-])"
     r"|\[[\w./\-]+\.py(?::\d+| ?\(\d+\))?(?::\w+)?\]"
     r"|\[(?:rank ?\d+|Rank ?\d+|PID \d+|[A-Z_]+ \d+ / \d+|pid[ :=]\d+|MainThread|MainProcess|cuda:\d)\]"
+    r"|[\w.\-]{1,40} - (?=(?:[\w.\-]{1,40} - )?(?:INFO|DEBUG|WARNING)\b)"
     r"|(?:root|__main__|[\w.]*(?:logger|train|trainer|training|grpo|main)[\w.]*)(?=\s*(?:\||:? - ))"
     r"|[-|:>]+(?=\s)"
     r")"
@@ -46,9 +47,17 @@ _FINAL: Final = re.compile(
     r"|baseline|before training|after training|overall|total training|mean over|averag\w+ over|results?\b)",
     re.IGNORECASE,
 )
+#: `Finished step 3 of 24 in 20.9 seconds: ..` is one step's line.
+_FINISHED_STEP: Final = re.compile(r"\W*(?:finished|completed?)\W+(?:\w+ )?(?:step|iter|update)", re.IGNORECASE)
 _EVAL: Final = re.compile(
     r"^\W*(?:(?:step|iter)\W*\d+\W+)?(?:eval\w*|validation|validate|val|test(?:ing)?|评估|验证|测试)\b", re.IGNORECASE
 )
+#: `validation step=5 reward_mean=0.1`: of the training step, where a mean is told; `eval step 3/20` is a batch of it.
+_EVAL_STEP: Final = re.compile(
+    r"^\W*(?:eval\w*|validation|val|test)[ _-]step\s*[=:#]?\s*(\d{1,9})(?![\d.]|\s*/).*(?:mean|avg|average)", re.IGNORECASE
+)
+#: What an evaluation tells; without one of these a numbered `test` is some other program's.
+_EVALUATED: Final = re.compile(r"(?:reward|loss|acc|pass@|score|return|\bkl\b).*(?:\d\.\d|\d\s?%)", re.IGNORECASE)
 _EPOCH_SUMMARY: Final = re.compile(
     r"平均指标|(?:mean|avg|average|summary|finished|done|complete|end|took|统计)\b", re.IGNORECASE
 )
@@ -90,8 +99,10 @@ class Line:
     clock: str | None = None
     strong: int = 0
     pure: bool = False
+    telling: bool = False
     known: int = 0
     text: str = ""
+    part: str = ""
 
 
 def is_prose(text: str) -> bool:
@@ -135,7 +146,7 @@ def _read(text: str, look: Resolver) -> Line | None:
     )
     if values.step is not None and values.step_rank < (6 if found.mark is None else found.mark.rank):
         found.mark = Mark(values.step, values.total, values.step_rank)
-    line = Line("noise", values, found.mark, bar, found.sub)
+    line = Line("noise", values, found.mark, bar, found.sub, part=_part(found))
     line.known = values.known
     line.strong = sum(not _is_weak(column, values.keys.get(column, "")) for column in values.columns)
     line.strong += len(values.phases) + _sure_clocks(found)
@@ -149,8 +160,13 @@ def _read(text: str, look: Resolver) -> Line | None:
         return line
     if _EVAL.match(text) or _only_eval(values, found):
         line.kind = "eval"
-        return line if found.mark is not None else None
-    if _FINAL.match(text) or (found.head == "epoch" and _EPOCH_SUMMARY.search(text)):
+        if found.mark is None and (of := _EVAL_STEP.match(text)):
+            line.mark = Mark(int(of[1]), None, 0)
+        line.telling = _EVALUATED.search(text) is not None
+        return line if line.mark is not None else None
+    if (_FINAL.match(text) and not (found.mark and _FINISHED_STEP.match(text))) or (
+        found.head == "epoch" and _EPOCH_SUMMARY.search(text)
+    ):
         return None
     share = found.words / max(1, found.words + found.key_words + len(found.pairs))
     line.kind = _kind_of(line, found, share, telling)
@@ -162,6 +178,12 @@ def _read(text: str, look: Resolver) -> Line | None:
     ):
         return None
     return line if line.kind != "noise" else None
+
+
+def _part(found: Scan) -> str:
+    """The phase that the line's tag names (`[Rollout] step 3 | took 12.8s`), "" for none."""
+    named = resolve(found.tag, "s") if found.tag and not found.tag.isdigit() else None
+    return named.name if named is not None and named.kind == "phase" and named.name != "other" else ""
 
 
 def _kind_of(line: Line, found: Scan, share: float, telling: int) -> Kind:
@@ -201,9 +223,7 @@ def _is_weak(column: str, key: str) -> bool:
 
 def _sure_clocks(found: Scan) -> int:
     """Times written with their unit (`33.1s`) are as telling as a reward; `time = 15` may be a sum in a worked answer."""
-    return sum(
-        isinstance(value, Value) and value.glued and value.unit in {"s", "ms"} for _, value in found.pairs
-    )
+    return sum(isinstance(value, Value) and value.glued and value.unit in {"s", "ms"} for _, value in found.pairs)
 
 
 def _only_eval(values: Sorted, found: Scan) -> bool:

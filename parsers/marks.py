@@ -18,7 +18,9 @@ _COUNTED: Final = r"[=:#]?\s*[\[(#]?\s*(?P<n>\d[\d,]*)(?:\s*(?:/|of)\s*(?P<total
 _MARK: Final = re.compile(
     r"(?<![\w/.\-])(?P<qualifier>(?:example|micro|inner|mini|sub|sgd|ppo|grad|accum\w*|grpo|eval|val|validation|test|warmup|env)[ _-])?"
     r"(?P<word>global[ _]step|(?:train|training|optimizer|optim|rl)[ _]step|step|iter(?:ation)?|update|it|episode|round|rollout|batch|epoch"
-    r"|步骤|步数|步|回合|轮次|轮|ステップ|스텝)(?P<sep>\s*)" + _COUNTED + r"(?![\w.%]|-\w|\s*(?:examples?|tokens?|epochs|updates)\b)",
+    r"|步骤|步数|步|回合|轮次|轮|ステップ|스텝)(?P<sep>\s*)"
+    + _COUNTED
+    + r"(?![\w.%]|-\w|\s*(?:examples?|tokens?|epochs|updates)\b)",
     re.IGNORECASE,
 )
 _CHINESE_MARK: Final = re.compile(

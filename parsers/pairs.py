@@ -14,6 +14,7 @@ from parsers.bracketed import Bracketed
 from parsers.dicts import dict_pairs
 from parsers.fields import resolve
 from parsers.marks import Mark, leading_mark, take_marks
+from parsers.rewrites import usual
 from parsers.rows import Pair
 from parsers.values import Value, closing, take
 
@@ -77,13 +78,14 @@ class Scan:
     inside: str = ""
     parents: dict[str, str] = field(default_factory=dict)
     units: Bracketed = field(default_factory=Bracketed)
+    tag: str = ""
 
 
 def scan(text: str) -> Scan:
     """Find marks, pairs and words of a line (prefix and progress bars taken off before)."""
     out = Scan(piped="|" in text or "│" in text)
     text = _SYMBOLS.sub("  ", text.translate(_TABLE))
-    text = _take_dicts(text, out)
+    text = usual(_take_dicts(text, out))
     if rewritten := _RETURNS.match(text):
         text = f"{text[rewritten.end() :].replace(':', ' | ' + rewritten.group('key') + ':', 1)}"
     if counted := _RESPONSES.search(text):
@@ -95,6 +97,8 @@ def scan(text: str) -> Scan:
     if marks.epoch is not None:
         out.pairs.append(Pair("epoch", Value(float(marks.epoch))))
         out.head = "epoch" if out.mark is None else ""
+    if tag := _TAG.match(text):
+        out.tag = tag.group().strip(" []()<>【】")
     text = out.units.hide(_QUOTED_TEXT.sub(_hide, text))
     _take_pairs(text, out)
     out.mark = out.mark or leading_mark(text)
@@ -240,4 +244,4 @@ def _under(head: str, key: str, unit: str) -> str:
     if _QUALIFIERS & set(head.lower().split()):
         return f"eval {key}"
     whose_rate = unit.endswith("/s") and resolve(f"{head} {key}", unit).kind == "column"
-    return f"{head} {key}" if key.lower() in _STATISTICS or whose_rate else key
+    return f"{head} {key}" if key.lower() in _STATISTICS or key.lower() == "latency" or whose_rate else key

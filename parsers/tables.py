@@ -23,6 +23,11 @@ class TextTable:
         self._header: list[str] | None = None
         self._piped = False
 
+    @property
+    def is_open(self) -> bool:
+        """True while a table's rows may follow."""
+        return self._header is not None
+
     def take(self, text: str) -> Sorted | None:
         """The row that the line is, None for any other line."""
         text = text.translate(_BOX)

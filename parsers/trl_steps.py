@@ -318,9 +318,9 @@ class Order:
     def _by_total(self, steps: int | None) -> Spacing | None:
         if not self.ended or not steps or not self.count or steps < self.count:
             return None
-        start = self.first - 1 if self.first is not None and not self.sparse else 0
-        done = steps - start
-        for rows, first_step in ((self.count, False), (self.count - 1, True)):
+        known = self.first is not None and not self.sparse
+        done, count = (steps - self.start, self.count) if known else (steps, self.count + self._resumed_rows())
+        for rows, first_step in ((count, False), (count - 1, True)):
             if rows < 1:
                 break
             low, high = done // (rows + 1) + 1, done // rows

@@ -40,7 +40,7 @@ _SPELLED: Final = re.compile(
 _PLAIN: Final = re.compile(_NUMBER)
 _UNIT: Final = re.compile(
     r"(?P<glued>%|(?:[a-zA-Zµμ]+|秒|毫秒|分钟?|小时|天|字符?)(?:/[a-zA-Z]+|/步)?)"
-    r"|(?P<apart> (?:%|(?:[kK]?(?:tokens?|toks?|tok)/(?:s|sec|second|sample|seq)|seconds?|secs?|sec|minutes?|mins?|hours?|ms|GiB|GB|MiB|MB|it/s|s/it|s/step|iter/s|s|秒)(?!\w|\s*[=:])|(?:tokens?|toks?)(?=\s*(?:$|[|,;)\]]))))"
+    r"|(?P<apart> (?:%|(?:[kK]?(?:tokens?|toks?|tok)/(?:s|sec|second|sample|seq)|seconds?|secs?|sec|minutes?|mins?|hours?|ms|GiB|GB|MiB|MB|it/s|s/it|s/step|iter/s|s|秒)(?!\w|\s*[=:])|seconds(?=:)|(?:tokens?|toks?)(?=\s*(?:$|[|,;)\]]))))"
 )
 _FRACTION: Final = re.compile(r"\s?/\s?(" + _NUMBER + r")")
 _SPREAD: Final = re.compile(r"\s?(?:±|\+/-)\s?(" + _NUMBER + r")")

@@ -177,3 +177,19 @@ def _padded(made: NDArray[np.int64]) -> int:
     """Tokens when each micro-batch is padded to its longest."""
     whole = made[: len(made) // MICRO * MICRO].reshape(-1, MICRO)
     return int(whole.max(axis=1).sum() * MICRO)
+
+
+#: A plain GRPO run in which every family has something to say.
+RICH = World(
+    engine=Engine(kv_tokens=15_000), steps=24, planned=120, prompts=16, sync_s=30.0, sleep_s=15.0, reward_s=0.1, old_pass=True,
+    ref_pass=True, padded=True, train_s=0.0005, eval_every=4, eval_s=160.0, save_every=4, save_s=40.0, silent=0.4, limit=4096,
+    settings={
+        "enforce_eager": True, "gpu_memory_utilization": 0.5, "beta": 0.0, "num_iterations": 1, "gpus": 8, "model": "Qwen3-8B",
+        "gradient_checkpointing": True, "per_device_batch": 2, "max_model_len": 32768, "max_prompt_tokens": 512, "max_num_seqs": 256,
+        "tensor_parallel_size": 2, "actor_rollout_ref.model.use_remove_padding": False, "actor_rollout_ref.actor.use_dynamic_bsz": False,
+        "actor_rollout_ref.actor.strategy": "fsdp", "actor_rollout_ref.rollout.enable_prefix_caching": False,
+        "actor_rollout_ref.actor.ppo_mini_batch_size": 16,
+    },
+    columns={"mem_gib": 30.0, "prompt_len": 300.0},
+    extra={"training/rollout_probs_diff_mean": 0.001, "train/num_gen_batches": 2.0},
+)  # fmt: skip

@@ -16,7 +16,7 @@ from timeledger.results import Analysis
 from timeledger.run import Kind
 from timeledger.schedule import times_to_come
 from timeledger.step_split import Split, split_step
-from timeledger.throughput import sequences_per_step
+from timeledger.throughput import sequences_per_step, single_tok_s
 
 #: A change of the mean length to come below this is no growth.
 _NO_GROWTH: Final = 0.02
@@ -221,8 +221,12 @@ def _throughputs(found: Calibration, analysis: Analysis, split: Split, tokens: f
     found.take("train_tok_s", tokens / max(split.training_s, 1e-9), split.kinds["training"], split.words["training"])
     if split.logprob_s > 0:
         found.take("logprob_tok_s", tokens / split.logprob_s, "measured", "log-prob phases over response tokens")
-    longest = found.number("longest")
-    if longest is not None and analysis.timing.driver == "max" and split.sampling_s > 0:
+    longest, alone = found.number("longest"), single_tok_s(analysis.run)
+    if longest is None or split.sampling_s <= 0:
+        return
+    if alone is not None and longest / alone <= split.sampling_s:
+        found.take("single_tok_s", alone, "measured", "engine lines with one or two requests running")
+    elif analysis.timing.driver == "max":
         found.take("single_tok_s", longest / split.sampling_s, "inferred", "step time that follows the longest answer")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -70,7 +71,7 @@ FRAMEWORKS: Final[dict[str, Framework]] = {
             answers_batch=False,
             command="{name} {value}",
             lead="python3 -m openrlhf.cli.train_ppo_ray ",
-            quiet=(("--train.num_episodes", "1"), ("--eval.steps", "-1"), ("--ckpt.save_steps", "-1")),
+            quiet=(("--eval.steps", "-1"), ("--ckpt.save_steps", "-1")),
             tail=" ...",
         ),
         Framework(
@@ -125,6 +126,8 @@ def settings(framework: Framework | None, inputs: PlanInputs) -> dict[str, str]:
     batch = inputs.prompts * inputs.group_size if framework.answers_batch else inputs.prompts
     found = steps_setting(framework, inputs, inputs.steps)
     found |= {framework.prompts: str(batch), framework.group: str(inputs.group_size)}
+    if framework.key == "verl":
+        found["actor_rollout_ref.actor.ppo_mini_batch_size"] = f"at most {inputs.prompts}"
     return found | ({} if inputs.max_tokens is None else {framework.limit: str(inputs.max_tokens)})
 
 
@@ -132,7 +135,9 @@ def steps_setting(framework: Framework, inputs: PlanInputs, steps: int) -> dict[
     """What makes a run of so many steps."""
     if framework.steps is not None:
         return {framework.steps: str(steps)}
-    return {OPENRLHF_DATA: str(steps * inputs.prompts)}
+    wanted = steps * inputs.prompts
+    once = wanted if inputs.data_size is None else min(wanted, inputs.data_size)
+    return {OPENRLHF_DATA: str(once), "--train.num_episodes": str(math.ceil(wanted / once))}
 
 
 def written(framework: Framework, values: dict[str, str]) -> str:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Final, Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from timeledger.errors import BadOption
@@ -114,10 +115,14 @@ class View:
         by_rows = last - first + 1 if isinstance(last, int) and isinstance(first, int) else 0
         return max(by_clock, by_rows)
 
+    @cached_property
+    def rows(self) -> pl.DataFrame:
+        """The run's rows, each step once (its last value), in order."""
+        return self.analysis.run.steps.unique(["step"], keep="last", maintain_order=True).sort("step")
+
     def column(self, name: str) -> Floats:
         """A column, step by step; null and NaN are NaN, infinities stay."""
-        rows = self.analysis.run.steps.unique(["step"], keep="last", maintain_order=True).sort("step")
-        values: Floats = rows[name].cast(float).fill_null(float("nan")).to_numpy().astype(np.float64)
+        values: Floats = self.rows[name].cast(float).fill_null(float("nan")).to_numpy().astype(np.float64)
         return values
 
     def finite(self, name: str) -> Floats:

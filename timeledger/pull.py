@@ -17,6 +17,8 @@ MIN_ROWS: Final = 12
 MUST_PAY: Final = 0.8
 #: A trend of the length counts as one when it is this many standard errors from zero.
 CLEAR_TREND: Final = 1.5
+#: Steps of the last third this much slower than those of the first may be so because answers grew.
+_SLOWER: Final = 1.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Pull:
 def find_pull(rows: Rows, timing: Timing, growth: Growth, total: float) -> Pull:
     """The pull of the length that drives the step time, on the steps from the last row to step `total`."""
     if timing.driver == "none" or timing.fixed_s is None or timing.s_per_token is None:
-        return Pull()
+        return _unproven(rows, growth, total)
     x = driver_values(rows, timing.driver)
     known = np.isfinite(x) & (x > 0)
     if known.sum() < MIN_ROWS:
@@ -59,6 +61,30 @@ def find_pull(rows: Rows, timing: Timing, growth: Growth, total: float) -> Pull:
     above = max(going_on - mid, 0.0) if pace > 0 else max(-mid, 0.0)
     below = max(mid, 0.0) if pace > 0 else max(mid - going_on, 0.0) / 2
     return Pull(mid, above, below, rising=pace > 0, falling=pace < 0, most=max(most - mid, 0.0))
+
+
+def _unproven(rows: Rows, growth: Growth, total: float) -> Pull:
+    """What longer answers may add where the fit did not choose a length: the bound only, never the middle.
+
+    A coarse clock hides the driver while the answers grow. The line through the first and the last third of the run
+    bounds what they may cost, when steps did get slower with longer answers.
+    """
+    known = np.isfinite(rows.len_mean) & (rows.len_mean > 0) & np.isfinite(rows.wall_s)
+    if known.sum() < MIN_ROWS:
+        return Pull()
+    step, x, wall, span = rows.step[known], rows.len_mean[known], rows.wall_s[known], rows.span[known]
+    pace, clear = clearest(step, (x,))
+    third = len(x) // 3
+    early, late = slice(None, third), slice(-third, None)
+    x0, x1 = float(np.mean(x[early])), float(np.mean(x[late]))
+    w0, w1 = (float(np.average(wall[part], weights=span[part])) for part in (early, late))
+    if not clear or pace <= 0 or x1 <= x0 or w1 <= _SLOWER * w0:
+        return Pull()
+    slope = (w1 - w0) / (x1 - x0)
+    line = Line(max(w1 - slope * x1, 0.0), min(slope, w1 / x1), 0.0, 0.0)
+    ahead = np.unique(np.linspace(step[-1] + 1, max(total, step[-1] + 1), 60).round())
+    above = _factor(line, x, _continued(x, pace, ahead - step[-1], growth.limit), growth.limit)
+    return Pull(above=max(above, 0.0), rising=True)
 
 
 def _continued(x: Array, pace: float, steps: Array, limit: float | None) -> Array:

@@ -91,6 +91,18 @@ def _engine(run: Run) -> Rate:
     return None, None
 
 
+def single_tok_s(run: Run) -> float | None:
+    """Tokens a second of one answer that has the engine (almost) to itself: what the last long answer of a step runs at."""
+    few = run.engine.filter(
+        (pl.col("kind") == "log")
+        & pl.col("running").is_between(1, 2)
+        & pl.col("gen_tok_s").is_finite()
+        & (pl.col("gen_tok_s") > 0)
+    )
+    middle = few.select((pl.col("gen_tok_s") / pl.col("running")).median()).item() if few.height >= 3 else None
+    return float(middle) if isinstance(middle, int | float) else None
+
+
 def _setting(run: Run, name: str) -> Rate:
     value = run.info.number(name)
     return (value, run.info.settings[name].source) if value else (None, None)

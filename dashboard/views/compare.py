@@ -6,7 +6,7 @@ import streamlit as st
 
 from dashboard import charts_compare, differences, live, load, parts, saving, state, tables
 from dashboard.charts_compare import CURVES, OVER, PER
-from dashboard.language import t
+from dashboard.language import shown, t
 
 MOST = 12
 
@@ -44,7 +44,13 @@ else:
 
 parts.head(t("Where a step's time goes"))
 per = st.segmented_control(
-    t("Per"), list(PER), default="per step", required=True, key="per", label_visibility="collapsed", format_func=t
+    t("Per"),
+    list(PER),
+    default="per step",
+    required=True,
+    key="per",
+    label_visibility="collapsed",
+    format_func=shown(list(PER)),
 )
 parts.chart(
     charts_compare.profiles(comparison, per or "per step", dark), "profiles", "",
@@ -54,8 +60,8 @@ parts.chart(
 parts.head(t("Curves"))
 left, right = st.columns(2)
 if columns := charts_compare.drawable(comparison):
-    column = left.selectbox(t("Of"), columns, format_func=lambda name: t(CURVES[name]))
-    over = right.selectbox(t("Over"), list(OVER), format_func=lambda name: t(OVER[name]))
+    column = left.selectbox(t("Of"), columns, format_func=shown(CURVES))
+    over = right.selectbox(t("Over"), list(OVER), format_func=shown(OVER))
     parts.chart(
         charts_compare.curves(comparison, column, over, dark), "curves", "",
         missing=t("These logs do not hold what this axis needs."),

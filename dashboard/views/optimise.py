@@ -24,13 +24,20 @@ else:
         parts.title(analysis)
     answer = st.container(key="tl_answer")
     if not advised.advice:
-        parts.empty(t("Nothing to change that this log shows."), t("The list below says what to log, so that more can be judged."))
+        parts.empty(
+            t("Nothing to change that this log shows."),
+            t("The list below says what to log, so that more can be judged."),
+        )
     ticked = advising.cards(advised.advice)
     state.tick(tuple(each.rule for each in ticked))
     with answer:
         parts.cards(advising.finishes(analysis, advised.advice, ticked))
         if any(each.removes for each in advised.advice):
-            st.caption(t("Tick what you would change: savings are computed together, never added up. They are estimates until a run has shown them."))
+            st.caption(
+                t(
+                    "Tick what you would change: savings are computed together, never added up. They are estimates until a run has shown them."
+                )
+            )
     if told := advising.settings(ticked):
         parts.head(t("Settings to copy"))
         st.code(told, language=None)

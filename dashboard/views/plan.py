@@ -35,5 +35,9 @@ with right:
         for at, (title, _) in enumerate(EXPERIMENTS):
             st.button(t(title), key=f"try_{at}", on_click=plan_inputs.try_experiment, args=(at,))
         st.button(t("Back to the start"), key="plan_reset", on_click=plan_inputs.reset, type="tertiary")
-    st.caption(t("Total = (tokens ÷ generation throughput + tokens ÷ training throughput + fixed overhead) × steps. Use the mean length measured late in a run, never the limit. After ten steps a measured step time beats any formula."))
+    st.caption(
+        t(
+            "Total = (tokens ÷ generation throughput + tokens ÷ training throughput + fixed overhead) × steps. Use the mean length measured late in a run, never the limit. After ten steps a measured step time beats any formula."
+        )
+    )
     plan_inputs.smoke_ladder(inputs, opened)

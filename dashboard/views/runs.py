@@ -12,7 +12,11 @@ parts.problems(opened)
 live.wait_for(opened)
 if not opened.entries:
     parts.page_title(t("Where did the time of this run go, and when will it end?"))
-    st.markdown(t("Give a log that you already have: a console capture, `trainer_state.json`, TensorBoard events, a metrics file, a vLLM log, or the prints of a loop of your own. Nothing leaves this machine."))
+    st.markdown(
+        t(
+            "Give a log that you already have: a console capture, `trainer_state.json`, TensorBoard events, a metrics file, a vLLM log, or the prints of a loop of your own. Nothing leaves this machine."
+        )
+    )
     ways_in.ask()
 else:
     parts.page_title(t("Runs"))

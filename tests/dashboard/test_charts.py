@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dashboard import charts, charts_compare, charts_health, charts_run
+from dashboard import charts, charts_compare, charts_finish, charts_health, charts_run
 from tests.dashboard.synthetic import analysis
 from timeledger import schema
 from timeledger.compare import compare
@@ -68,7 +68,7 @@ def test_a_long_run_sends_few_points_and_keeps_the_slowest_step() -> None:
     assert all(len(trace.x) <= charts.MAX_POINTS for trace in figure.data)
     assert 7777 in figure.data[0].x
     for other in (
-        charts_run.fan(run, False),
+        charts_finish.fan(run, False),
         charts_run.lengths(run.run.steps, run.growth, False),
         charts_run.step_cost(run.timing, False),
     ):
@@ -85,7 +85,7 @@ def test_events_are_marked_where_they_happened() -> None:
 
 def test_fan_ends_where_the_projection_says() -> None:
     run = analysis()
-    figure = charts_run.fan(run, False)
+    figure = charts_finish.fan(run, False)
     assert figure is not None
     assert run.projection.total_s is not None
     middle = next(trace for trace in figure.data if trace.name == "most likely")
@@ -95,7 +95,7 @@ def test_fan_ends_where_the_projection_says() -> None:
 
 
 def test_too_early_draws_the_range_without_a_middle() -> None:
-    figure = charts_run.fan(analysis(3), False)
+    figure = charts_finish.fan(analysis(3), False)
     assert figure is not None
     names = {trace.name for trace in figure.data}
     assert "most likely" not in names
@@ -131,7 +131,7 @@ def test_engine_panels_show_what_was_sampled() -> None:
 def test_nothing_is_drawn_from_nothing() -> None:
     empty = analysis(0, None)
     assert charts_run.profile(empty, "seconds", False) is None
-    assert charts_run.fan(empty, False) is None
+    assert charts_finish.fan(empty, False) is None
     assert charts_run.step_cost(empty.timing, False) is None
     assert charts_run.lengths(schema.empty(schema.STEPS), empty.growth, False) is None
     assert charts_health.health(schema.empty(schema.STEPS), False) is None

@@ -15,7 +15,10 @@ from tests.conftest import ROOT
 
 APP = str(ROOT / "dashboard" / "app.py")
 SAMPLES = ROOT / "sample_logs"
-VIEWS = ("views/runs.py", "views/run.py", "views/compare.py", "views/plan.py", "views/help.py")
+VIEWS = tuple(
+    f"views/{name}.py" for name in ("runs", "run", "compare", "plan", "help", "optimise", "budget", "account")
+)
+RUNS, RUN, COMPARE, PLAN, HELP, OPTIMISE, BUDGET, ACCOUNT = VIEWS
 
 
 def loop(first: int = 1, last: int = 40, total: int = 400) -> str:
@@ -27,12 +30,15 @@ def loop(first: int = 1, last: int = 40, total: int = 400) -> str:
     )
 
 
-@pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.delenv("TIMELEDGER_PATHS", raising=False)
-    st.cache_resource.clear()
+@pytest.fixture(scope="module", autouse=True)
+def _clean() -> Iterator[None]:
     yield
     st.cache_resource.clear()
+
+
+@pytest.fixture(autouse=True)
+def _no_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TIMELEDGER_PATHS", raising=False)
 
 
 def visit(view: str, *paths: Path | str) -> AppTest:
@@ -41,10 +47,20 @@ def visit(view: str, *paths: Path | str) -> AppTest:
     if paths:
         app.query_params["path"] = [str(each) for each in paths]
     app.run()
-    if view != VIEWS[0]:
+    if view != RUNS:
         app.switch_page(view).run()
     assert not app.exception, app.exception
     return app
+
+
+def every_view(*paths: Path | str) -> dict[str, str]:
+    """Each view on open paths, one after the other in one session; an exception in any fails the test."""
+    app, seen = visit(RUNS, *paths), {}
+    for view in VIEWS:
+        app.switch_page(view).run()
+        assert not app.exception, (view, app.exception)
+        seen[view] = said(app)
+    return seen
 
 
 def said(app: AppTest) -> str:
@@ -56,51 +72,49 @@ def said(app: AppTest) -> str:
     return "\n".join(told)
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_without_a_run_every_view_says_what_to_do(view: str) -> None:
+def test_without_a_run_every_view_says_what_to_do() -> None:
     words = {
-        VIEWS[0]: "growing-answers",
-        VIEWS[1]: "No run is open",
-        VIEWS[2]: "No run is open",
-        VIEWS[3]: "16.38 s",
-        VIEWS[4]: "measured",
-    }
-    assert words[view] in said(visit(view))
+        RUNS: "growing-answers", RUN: "No run is open", COMPARE: "No run is open", PLAN: "16.38 s", HELP: "measured",
+        OPTIMISE: "No run is open", BUDGET: "659 steps", ACCOUNT: "Smoke tests",
+    }  # fmt: skip
+    for view, page in every_view().items():
+        assert words[view] in page, view
 
 
-@pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize(
     "sample", [each.name for each in sorted(SAMPLES.iterdir()) if each.is_dir() and each.name[0] not in "._"]
 )
-def test_every_view_shows_every_sample(view: str, sample: str) -> None:
-    visit(view, SAMPLES / sample)
+def test_every_view_shows_every_sample(sample: str) -> None:
+    every_view(SAMPLES / sample)
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_several_runs(view: str, tmp_path: Path) -> None:
+def test_several_runs(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text(loop())
     (tmp_path / "b.log").write_text(loop(first=100, last=180))
-    app = visit(view, tmp_path / "a.log", tmp_path / "b.log", SAMPLES / "growing-answers")
-    if view == VIEWS[2]:
-        assert "Why one is slower" in said(app)
-        assert len(app.get("plotly_chart")) >= 3
+    paths = (tmp_path / "a.log", tmp_path / "b.log", SAMPLES / "growing-answers")
+    assert "Why one is slower" in every_view(*paths)[COMPARE]
+    assert len(visit(COMPARE, *paths).get("plotly_chart")) >= 3
 
 
-@pytest.mark.parametrize("view", VIEWS[:4])
+@pytest.mark.parametrize("view", (RUNS, RUN, COMPARE, OPTIMISE))
 def test_a_bad_file_is_one_message_and_the_rest_works(view: str, tmp_path: Path) -> None:
     bad, good = tmp_path / "bad.log", tmp_path / "good.log"
     bad.write_text("two eggs\none bread\n")
     good.write_text(loop())
     app = visit(view, bad, good)
-    if view == VIEWS[3]:
-        assert not app.error
-        return
     assert len(app.error) == 1
     assert "bad" in app.error[0].value
     assert "Traceback" not in said(app)
 
 
-@pytest.mark.parametrize("view", VIEWS[:3])
+@pytest.mark.parametrize("view", (PLAN, BUDGET, ACCOUNT))
+def test_a_bad_file_does_not_trouble_the_calculators(view: str, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.log"
+    bad.write_text("two eggs\none bread\n")
+    assert not visit(view, bad).error
+
+
+@pytest.mark.parametrize("view", (RUNS, RUN, OPTIMISE))
 @pytest.mark.parametrize("what", ["missing", "empty folder", "empty file", "zeros"])
 def test_nothing_to_read(view: str, what: str, tmp_path: Path) -> None:
     path = tmp_path / "it"
@@ -115,7 +129,7 @@ def test_nothing_to_read(view: str, what: str, tmp_path: Path) -> None:
 def test_the_run_view_answers_first(tmp_path: Path) -> None:
     log = tmp_path / "loop.log"
     log.write_text(loop())
-    app = visit(VIEWS[1], log)
+    app = visit(RUN, log)
     page = said(app)
     assert "step 40 of 400" in page
     assert "Step now" in page
@@ -126,7 +140,7 @@ def test_the_run_view_answers_first(tmp_path: Path) -> None:
 def test_facts_are_used_at_once(tmp_path: Path) -> None:
     log = tmp_path / "loop.log"
     log.write_text(loop().replace("/400", ""))
-    app = visit(VIEWS[1], log)
+    app = visit(RUN, log)
     total = next(each for each in app.number_input if each.label == "Total steps")
     total.set_value(400).run()
     assert not app.exception
@@ -139,7 +153,7 @@ def test_a_growing_log_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("dashboard.load.POLL_S", 0.0)
     log = tmp_path / "live.log"
     log.write_text(loop(1, 20))
-    app = visit(VIEWS[1], log)
+    app = visit(RUN, log)
     assert "step 20 of 400" in said(app)
     assert "Following the log" in said(app)
     with log.open("a") as stream:
@@ -149,16 +163,15 @@ def test_a_growing_log_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_uploads_are_read_and_kept() -> None:
-    app = visit(VIEWS[0])
+    app = visit(RUNS)
     app.file_uploader[0].upload("mine.log.gz", gzip.compress(loop().encode())).run()
     assert not app.exception
     assert not app.error
-    app.switch_page(VIEWS[1]).run()
-    assert "step 40 of 400" in said(app)
+    assert "step 40 of 400" in said(app), "a single run is shown at once"
 
 
 def test_a_wrong_upload_is_one_message() -> None:
-    app = visit(VIEWS[0])
+    app = visit(RUNS)
     app.file_uploader[0].upload("photo.png", b"\x89PNG\r\n\x1a\n" + bytes(200)).run()
     assert not app.exception
     assert len(app.error) == 1
@@ -174,16 +187,16 @@ def test_paths_of_the_command_line_are_open(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_sample_is_one_click() -> None:
-    app = visit(VIEWS[0])
+    app = visit(RUNS)
     next(each for each in app.button if "hand" in each.label).click().run()
     assert not app.exception
-    assert len(app.dataframe) == 1
+    assert "step 160 of 160" in said(app), "a single run is shown at once"
 
 
 def test_markdown_and_html_of_a_log_are_inert(tmp_path: Path) -> None:
     log = tmp_path / "<img src=x onerror=alert(1)> **b** $x$.log"
     log.write_text(loop())
-    for view in VIEWS[:4]:
+    for view in VIEWS:
         app = visit(view, log)
         for each in app.get("html"):
             assert "<img" not in each.proto.body
@@ -194,7 +207,7 @@ def test_markdown_and_html_of_a_log_are_inert(tmp_path: Path) -> None:
 
 
 def test_the_calculator_is_the_lessons() -> None:
-    app = visit(VIEWS[3])
+    app = visit(PLAN)
     page = said(app)
     for words in ("16.38 s", "64 sequences", "25,600 tokens", "52 %", "training 17 %", "fixed 31 %", "54 m 36 s"):
         assert words in page
@@ -206,7 +219,7 @@ def test_the_calculator_is_the_lessons() -> None:
 
 
 def test_the_calculator_refuses_what_cannot_be() -> None:
-    app = visit(VIEWS[3])
+    app = visit(PLAN)
     next(each for each in app.number_input if each.label.startswith("Limit")).set_value(100).run()
     assert not app.exception
     assert "no answer can be longer than the limit" in app.error[0].value
@@ -215,7 +228,7 @@ def test_the_calculator_refuses_what_cannot_be() -> None:
 def test_the_calculator_starts_from_a_run(tmp_path: Path) -> None:
     log = tmp_path / "loop.log"
     log.write_text(loop())
-    app = visit(VIEWS[1], log)
+    app = visit(RUN, log)
     next(each for each in app.button if each.label.startswith("Plan the next run")).click().run()
     assert not app.exception
     length = next(each for each in app.number_input if each.label.startswith("Mean answer length"))
@@ -226,18 +239,19 @@ def test_the_calculator_starts_from_a_run(tmp_path: Path) -> None:
 def test_a_typed_path_is_opened_and_closed_again(tmp_path: Path) -> None:
     log = tmp_path / "loop.log"
     log.write_text(loop())
-    app = visit(VIEWS[0])
+    app = visit(RUNS)
     app.text_input(key="path").set_value(f" '{log}' ").run()
     assert not app.exception
     assert not app.error
     assert app.query_params["path"] == str(log)
+    app.switch_page(RUNS).run()
     next(each for each in app.button if each.label == "Close").click().run()
     assert "path" not in app.query_params
     assert "growing-answers" in said(app)
 
 
 def test_a_wrong_path_is_one_message_and_is_not_opened() -> None:
-    app = visit(VIEWS[0])
+    app = visit(RUNS)
     app.text_input(key="path").set_value("/no/such/place").run()
     assert not app.exception
     assert len(app.error) == 1
@@ -249,7 +263,7 @@ def test_a_log_that_is_empty_now_is_looked_at_again(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("dashboard.load.POLL_S", 0.0)
     log = tmp_path / "soon.log"
     log.touch()
-    app = visit(VIEWS[1], log)
+    app = visit(RUN, log)
     assert "Looking again" in said(app)
     log.write_text(loop())
     app.run()
@@ -260,20 +274,22 @@ def test_a_log_that_is_empty_now_is_looked_at_again(tmp_path: Path, monkeypatch:
 def test_the_state_of_the_page_is_in_its_address(tmp_path: Path) -> None:
     for name in ("a.log", "b.log"):
         (tmp_path / name).write_text(loop())
-    app = visit(VIEWS[1], tmp_path / "a.log", tmp_path / "b.log")
+    app = visit(RUN, tmp_path / "a.log", tmp_path / "b.log")
     app.selectbox[0].select_index(1).run()
     key = app.query_params["run"]
     again = AppTest.from_file(APP, default_timeout=60)
     again.query_params["path"] = [str(tmp_path / "a.log"), str(tmp_path / "b.log")]
     again.query_params["run"] = key
     again.run()
-    again.switch_page(VIEWS[1]).run()
+    again.switch_page(RUN).run()
     assert again.selectbox[0].index == 1
 
 
 def test_the_same_file_dropped_twice_is_one_run() -> None:
-    app = visit(VIEWS[0])
+    app = visit(RUNS)
     for _ in range(2):
+        app.switch_page(RUNS).run()
         app.file_uploader[0].upload("mine.log", loop().encode()).run()
     assert not app.exception
+    app.switch_page(RUNS).run()
     assert app.dataframe[0].value.shape[0] == 1

@@ -216,7 +216,6 @@ def test_bars_of_others_are_nothing() -> None:
         "  Cumul. rollout: 31.32s ( 16.0%)",
         "num_prompt_in_batch=3 < prompt_bsz=5",
         "Accuracy: 23.33% (7/30)",
-        "step 4: val loss 0.3, val acc 0.5",
         "Final | step 100 | reward 0.5 | kl 0.1",
         "    loss = 0.5 * reward + step 3",
         "tool --steps 200 --reward 0.5 --len-mean 400",
@@ -225,6 +224,37 @@ def test_bars_of_others_are_nothing() -> None:
 )
 def test_never_a_row(line: str) -> None:
     assert read(line + "\n").steps.is_empty()
+    assert sure(line + "\n") == Sure.NO
+
+
+@pytest.mark.parametrize(
+    ("line", "step", "took"),
+    [
+        ("step 4: val loss 0.3, val acc 0.5", 4, None),
+        ("Iter 200: Val loss 0.41, Val reward_mean 0.62, Val kl 0.003, Val took 3.2s", 200, 3.2),
+        ("validation step=40 reward_mean=0.310 reward_max=1.000 completion='so it is 7'", 40, None),
+    ],
+)
+def test_a_short_log_of_validations_alone_has_events_and_no_rows(line: str, step: int, took: float | None) -> None:
+    run = read("loading the weights\n" + line + "\n")
+    assert sure(line + "\n") == Sure.MAYBE
+    assert run.steps.is_empty()
+    assert run.phases.is_empty()
+    assert run.events.select("kind", "step", "seconds").rows() == [("evaluation", step, took)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "test 4: ok",
+        "test step 3: 12 of 15 files",
+        "eval step 3/20 reward_mean=0.310",
+        "validation step=5 loading 3 shards",
+        "val step 3 loss 0.31",
+    ],
+)
+def test_numbered_tests_and_batches_of_a_validation_are_no_evaluation(line: str) -> None:
+    assert read(line + "\n").events.is_empty()
     assert sure(line + "\n") == Sure.NO
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,37 +11,21 @@ import pytest
 
 from tests.engine_sim import Engine, line, server_log
 from tests.simulate import Plan, simulate
-from tests.world import World
+from tests.world import RICH, World
 from timeledger import schema
 from timeledger.advice import RULES, TIERS, advise, combine
-from timeledger.advice.base import Rule
 from timeledger.advice.length import rare_length
 from timeledger.advice.saving import ceiling, removed
 from timeledger.analysis import analyse
-from timeledger.results import Facts, Span
+from timeledger.results import Span
 from timeledger.run import Run, Setting, SettingValue
 
 VERL = "actor_rollout_ref."
-#: A plain GRPO run in which every family has something to say.
-RICH = World(
-    engine=Engine(kv_tokens=15_000), steps=24, planned=120, prompts=16, sync_s=30.0, sleep_s=15.0, reward_s=0.1, old_pass=True,
-    ref_pass=True, padded=True, train_s=0.0005, eval_every=4, eval_s=160.0, save_every=4, save_s=40.0, silent=0.4, limit=4096,
-    settings={
-        "enforce_eager": True, "gpu_memory_utilization": 0.5, "beta": 0.0, "num_iterations": 1, "gpus": 8, "model": "Qwen3-8B",
-        "gradient_checkpointing": True, "per_device_batch": 2, "max_model_len": 32768, "max_prompt_tokens": 512, "max_num_seqs": 256,
-        "tensor_parallel_size": 2, VERL + "model.use_remove_padding": False, VERL + "actor.use_dynamic_bsz": False,
-        VERL + "actor.strategy": "fsdp", VERL + "rollout.enable_prefix_caching": False,
-        VERL + "actor.ppo_mini_batch_size": 16,
-    },
-    columns={"mem_gib": 30.0, "prompt_len": 300.0},
-    extra={"training/rollout_probs_diff_mean": 0.001, "train/num_gen_batches": 2.0},
-)  # fmt: skip
-CARD = Facts(gpu_gib=80.0)
 BY_ID = {rule.id: rule for rule in RULES}
 
 
-def fired(run: Run, facts: Facts = CARD) -> set[str]:
-    return {each.rule for each in advise(analyse(run, facts)).advice}
+def fired(run: Run) -> set[str]:
+    return {each.rule for each in advise(analyse(run)).advice}
 
 
 # --- savings ---------------------------------------------------------------------------------------------------

@@ -177,7 +177,7 @@ EXAMPLES: tuple[Example, ...] = (
         "R38",
         World(growth=2.5, steps=120, rising_until=0.1),
         World(growth=2.5, steps=120),
-        None,
+        World(mean=400.0 * (1 + 1.5 * 75 / 240)),
     ),
     Example("R39", World(prompts=64, sigma=0.8, limit=4096), World(prompts=64, sigma=0.8, limit=900), World(prompts=64, sigma=0.8, limit=2112)),
     Example("R40", World(), World(group=4), World(group=4)),

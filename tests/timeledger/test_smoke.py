@@ -92,7 +92,8 @@ def test_each_gate(name: str, columns: dict[str, Any], wanted: str) -> None:
 @pytest.mark.parametrize("name", ["ratio", "adv_std", "truncation", "signal", "entropy"])
 def test_what_is_not_logged_is_unknown_never_a_pass_or_a_fail(name: str) -> None:
     column = {"truncation": "truncated", "signal": "zero_std"}.get(name, name)
-    found = checked(run_of(**{column: None})).find(name)
+    hidden: dict[str, Any] = {column: None}
+    found = checked(run_of(**hidden)).find(name)
     assert found.status == "unknown"
     assert found.value is None
 

@@ -60,10 +60,18 @@ def overlong_penalty(case: Case) -> Found | None:
     parts = [
         part for part in ("rollout", "update", "old_logprob", "ref_logprob", "per token") if part in case.base.shares
     ]
-    most = 1 - before / now
+    likely, most = (1 - before / max(to_come, now) for to_come in _lengths_to_come(case, now))
     symptom = f"In the second half answers grew from {show_number(before)} to {show_number(now)} tokens while the reward did not rise."
     evidence = {"len_before": round(before, 1), "len_now": round(now, 1), "reward_slope": round(gained.slope, 6)}
-    return Found(symptom, evidence, {part: between(0.0, 0.5 * most, most) for part in parts}, {"overlong": "on"})
+    return Found(symptom, evidence, {part: between(0.0, 0.5 * likely, most) for part in parts}, {"overlong": "on"})
+
+
+def _lengths_to_come(case: Case, now: float) -> tuple[float, float]:
+    """Mean length of the steps to come, the middle and the upper end of the forecast; `now` where there is none."""
+    ahead = case.analysis.growth.forecast
+    if ahead.height == 0 or case.base.of != "the remaining run":
+        return now, now
+    return float(np.mean(ahead["mid"].to_numpy())), float(np.mean(ahead["high"].to_numpy()))
 
 
 def lower_limit(case: Case) -> Found | None:

@@ -38,7 +38,7 @@ def change_first(entry: Entry, analysis: Analysis) -> None:
     rows = "".join(f"<li><b>{parts.safe(t(each.title))}</b> {_gain(each)}</li>" for each in best)
     with st.container(horizontal=True, vertical_alignment="center", key="tl_first"):
         st.html(
-            f'<div class="tl-first"><span>{parts.safe(t("Change first"))}</span><ol>{rows}</ol></div>', width="stretch"
+            f'<div class="tl-first"><span>{parts.safe(t("Change first"))}</span><ol>{rows}</ol></div>', width="content"
         )
         st.page_link("views/optimise.py", label=t("Optimise"), icon=":material/speed:", query_params=state.query())
 

@@ -81,6 +81,7 @@ def blank(dark: bool, *, height: int = 320, x: str | None = None, y: str = "", l
         xaxis={**axis, "title": {**axis["title"], "text": x}, "showgrid": False},
         yaxis={**axis, "title": {**axis["title"], "text": y}, "rangemode": "tozero"},
         dragmode="zoom",
+        modebar={"bgcolor": "rgba(0,0,0,0)", "color": inks.soft, "activecolor": inks.ink},
     )
     return figure
 

@@ -95,6 +95,7 @@ def profile(analysis: Analysis, unit: str, dark: bool) -> go.Figure | None:
         figure.add_trace(_layer(table, name, dark, suffix))
     if table.height > _BARS:
         figure.add_trace(_clickable(table, names))
+        figure.update_xaxes(range=[lowest(table["step"]), highest(table["step"])])
     events = marks(analysis).filter(pl.col("step").is_between(lowest(table["step"]), highest(table["step"])))
     figure.update_layout(barmode="stack", bargap=0.12, yaxis={"domain": [0.08 if events.height else 0, 1]})
     figure.update_layout(legend={"traceorder": "normal"}, xaxis={"anchor": "y2" if events.height else "y"})
@@ -130,9 +131,9 @@ def _layer(table: pl.DataFrame, name: str, dark: bool, suffix: str) -> go.Bar | 
 
 
 def _clickable(table: pl.DataFrame, names: list[str]) -> go.Scatter:
-    """Points that cannot be seen on top of the areas: a click on a step needs a point."""
+    """Points that cannot be seen: a click takes the nearest point of the last trace, and areas have none."""
     top = floats(table.select(pl.sum_horizontal(pl.col(names).fill_null(0))).to_series())
-    marker = {"size": 12, "opacity": 0.0, "color": "rgba(0,0,0,0)"}
+    marker = {"size": 5, "opacity": 0.0, "color": "rgba(0,0,0,0)"}
     return go.Scatter(
         x=table["step"].to_numpy(), y=top, mode="markers", marker=marker, showlegend=False, hoverinfo="none"
     )

@@ -87,8 +87,8 @@ def _show(entry: Entry, analysis: Analysis, step: int) -> None:
     row = rows.row(0, named=True)
     if row["step"] != step:
         st.caption(t("The log holds no row for this step; the next one is step {step}.", step=f"{row['step']:,}"))
-    told = facts(analysis, row)
-    parts.table(("", ""), told, left=1)
+    told = "".join(f"<div><dt>{parts.safe(name)}</dt><dd>{parts.safe(parts.together(value))}</dd></div>" for name, value in facts(analysis, row))
+    st.html(f'<dl class="tl-facts">{told}</dl>')
     line, number = _line(entry, analysis, row), row["line"]
     if number:
         st.caption(t("Line {line} of the log.", line=f"{number:,}"))

@@ -17,6 +17,8 @@ from timeledger.run import Note, Run
 _TAG: Final = "\0clock:"
 #: A time that its name takes for one step's.
 STEP: Final = f"{_TAG}step_s:"
+#: A time on a line tagged as training: of the update, where other phases are timed, else of the step.
+PART: Final = f"{_TAG}part:"
 #: The rate that a progress bar shows beside the metrics of a row (a smoothed mean).
 BAR_RATE: Final = f"{_TAG}mean:"
 #: Seconds since midnight, from log prefixes that hold a time of day and no date.
@@ -41,6 +43,9 @@ def settle(run: Run) -> Run:
     waiting = [name for name in run.extra.columns if name.startswith(_TAG)]
     if not waiting:
         return run
+    if parts := [name for name in waiting if name.startswith(PART)]:
+        run = _updates(run, parts)
+        waiting = [name for name in run.extra.columns if name.startswith(_TAG)]
     late = run.extra.select("segment", "step", *waiting)
     steps = run.steps.join(late, on=["segment", "step"], how="left", maintain_order="left")
     told = []
@@ -53,6 +58,24 @@ def settle(run: Run) -> Run:
     return replace(
         run, steps=steps.drop(waiting), extra=extra, notes=run.notes + tuple(_note(run, text) for text in told)
     )
+
+
+def _updates(run: Run, names: list[str]) -> Run:
+    """The run with the times of lines tagged as training put where the other phases say they belong."""
+    if run.phases.is_empty():
+        return replace(run, extra=run.extra.rename({name: f"{STEP}{name.removeprefix(PART)}" for name in names}))
+    own = [
+        run.extra.select(
+            "segment",
+            "step",
+            phase=pl.lit("update"),
+            name=pl.lit(f"train {name.removeprefix(PART)}"),
+            seconds=pl.col(name),
+        ).drop_nulls("seconds")
+        for name in names
+    ]
+    added = pl.concat([run.phases, *own], how="diagonal_relaxed").select(run.phases.columns)
+    return replace(run, phases=added, extra=run.extra.drop(names))
 
 
 def _note(run: Run, text: str) -> Note:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Final
@@ -23,6 +24,9 @@ _LARGEST: Final = 1 << 29
 _LONGEST_FIELD: Final = 1 << 20
 _STAMPS: Final = {"timestamp", "time", "date", "datetime", "wall_time", "created_at", "at", "wall time"}
 _CERTAIN: Final = {"own", "tensorboard", "wandb"}
+#: Where semicolons part the cells, a comma may be the decimal point: `0,25`, `20,5`; `12,345` alone does not say so.
+_DECIMAL_COMMA: Final = re.compile(r"(?:^|;)\s*[-+]?(?:0,\d+|\d+,(?:\d{1,2}|\d{4,}))\s*(?=;|$)", re.MULTILINE)
+_COMMA_NUMBER: Final = re.compile(r"^(\s*[-+]?\d+),(\d+(?:[eE][-+]?\d+)?\s*)$")
 Row = dict[str, str]
 
 
@@ -86,7 +90,9 @@ def _whole_rows(lines: list[str], header: Header) -> list[str]:
 def _rows(build: RunBuilder, lines: list[str], header: Header, first: int) -> Iterator[tuple[int, Row]]:
     """Line number and cells by name; a row of another width is skipped and noted."""
     csv.field_size_limit(_LONGEST_FIELD)
-    reader = csv.reader(io.StringIO("".join(lines), newline=""), delimiter=header.delimiter)
+    text = "".join(lines)
+    comma = header.delimiter == ";" and _DECIMAL_COMMA.search(text) is not None
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=header.delimiter)
     while True:
         try:
             cells = next(reader)
@@ -101,6 +107,8 @@ def _rows(build: RunBuilder, lines: list[str], header: Header, first: int) -> It
         if len(cells) < len(header.names) or any(cell.strip() for cell in cells[len(header.names) :]):
             build.note("skipped", "a row with another number of cells than the header", no)
             continue
+        if comma:
+            cells = [_COMMA_NUMBER.sub(r"\1.\2", cell) for cell in cells]
         yield no, {name: cell.strip() for name, cell in zip(header.names, cells, strict=False) if name and cell.strip()}
 
 

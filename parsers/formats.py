@@ -7,6 +7,7 @@ from typing import Final
 from parsers.areal import AREAL_CONSOLE
 from parsers.base import NO, Confidence, Format, Head, Sure
 from parsers.csv import CSV
+from parsers.json_rows import JSON_ROWS
 from parsers.jsonl import JSONL
 from parsers.keyvalue import KEYVALUE
 from parsers.llama_factory import LLAMA_FACTORY
@@ -65,6 +66,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     VLLM_BENCH,
     VLLM,
     SGLANG,
+    JSON_ROWS,
     JSONL,  # any keys: after the formats whose keys are known
     KEYVALUE,  # any lines: last
 )

@@ -21,6 +21,10 @@ _COUNTED: Final = "no step number in the log: rows are counted"
 _STAMPS: Final = frozenset(
     {"timestamp", "time", "ts", "datetime", "created_at", "asctime", "date", "logged_at", "@timestamp"}
 )
+#: Where saved answers hold their text, and what only a trainer's row tells.
+_TEXTS: Final = ("prompt", "completion", "response", "output", "input", "question", "answer", "messages", "conversation",
+                 "generated_text", "trajectory", "prompts", "completions", "responses")  # fmt: skip
+_TRAINER: Final = frozenset({"loss", "lr", "grad_norm", "step_s", "kl", "entropy", "clipfrac"})
 _RANKS: Final = ("rank", "global_rank", "local_rank", "process_index", "dp_rank")
 #: Rows of something else than training steps, by the words of their kind.
 _KINDS: Final = ("type", "event", "kind", "split", "phase", "mode", "stage", "prefix")
@@ -132,11 +136,31 @@ def _kind_of(record: dict[str, Any]) -> str:
 
 def _other(record: dict[str, Any], values: Sorted) -> bool:
     """True for rows of an evaluation, a sample, a configuration."""
-    if _kind_of(record).startswith(_NOT_TRAINING):
+    if _kind_of(record).startswith(_NOT_TRAINING) or _is_sample(record, values):
         return True
     if values.phases or not values.columns.keys() <= {"epoch"}:
         return False
     return bool(values.extra) and all(spell(key).startswith("eval") for key in values.extra)
+
+
+def _tells(record: dict[str, Any], values: Sorted) -> bool:
+    """True for metrics of a step, or enough of them without its number."""
+    if _is_sample(record, values):
+        return False
+    strong = sum(column not in {"epoch", "acc"} for column in values.columns) + len(values.phases) + len(values.clocks)
+    return strong > 0 and (values.step is not None or strong >= 3)
+
+
+def is_metric(record: dict[str, Any]) -> bool:
+    """True when the object is a row of a training's metrics."""
+    return _tells(record, sort_out(flatten(_inner(record)), resolver(())))
+
+
+def _is_sample(record: dict[str, Any], values: Sorted) -> bool:
+    """True for one answer with its reward: rollouts that a trainer saves are no rows of its log."""
+    if values.clocks or values.phases or not values.columns.keys().isdisjoint(_TRAINER):
+        return False
+    return any(isinstance(record.get(name), str | list | dict) for name in _TEXTS)
 
 
 def recognises(head: Head) -> Confidence:
@@ -150,10 +174,7 @@ def recognises(head: Head) -> Confidence:
         if record is None:
             continue
         values = sort_out(flatten(_inner(record)), look)
-        strong = (
-            sum(column not in {"epoch", "acc"} for column in values.columns) + len(values.phases) + len(values.clocks)
-        )
-        if strong and (values.step is not None or strong >= 3):
+        if _tells(record, values):
             metric += 1
             stepped += values.step is not None
             first = first or text

@@ -64,7 +64,6 @@ class _KeyValueReader(LineReader):
         #: an evaluation of a step was found that tells what it found
         self.evaluated = False
         self._epochs = Epochs()
-        self._parts: set[str] = set()
 
     def take(self, piece: Piece) -> None:
         """Read one piece."""
@@ -103,8 +102,6 @@ class _KeyValueReader(LineReader):
     # --- lines ---------------------------------------------------------------------------------------------------
 
     def _use(self, line: Line, no: int) -> None:
-        if line.part and line.kind != "eval":
-            self._time_of_part(line)
         if line.kind == "eval":
             self._evaluation(line, no)
         elif line.kind == "mark":
@@ -116,16 +113,6 @@ class _KeyValueReader(LineReader):
                 self._write(self._mark, line, no)
         else:
             self._metrics(line, no)
-
-    def _time_of_part(self, line: Line) -> None:
-        """A line that is tagged with a phase tells that phase's time; `[Train]` does so only beside other such tags."""
-        self._parts.add(line.part)
-        times = [key for key in line.values.clocks if key.startswith(clocks.STEP)]
-        if len(times) == 1 and self._parts != {"update"}:
-            line.values.phases[f"{line.part} {times[0].rsplit(':', 1)[-1]}"] = (
-                line.part,
-                line.values.clocks.pop(times[0]),
-            )
 
     def _row(self, line: Line, no: int) -> None:
         mark = line.mark or Mark(int(line.values.columns.get("epoch", 0)), None, 9, "epoch")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
 
+from parsers import clocks
 from parsers.fields import resolve, spell
 from parsers.marks import Mark
 from parsers.pairs import Scan, scan
@@ -54,7 +55,8 @@ _EVAL: Final = re.compile(
 )
 #: `validation step=5 reward_mean=0.1`: of the training step, where a mean is told; `eval step 3/20` is a batch of it.
 _EVAL_STEP: Final = re.compile(
-    r"^\W*(?:eval\w*|validation|val|test)[ _-]step\s*[=:#]?\s*(\d{1,9})(?![\d.]|\s*/).*(?:mean|avg|average)", re.IGNORECASE
+    r"^\W*(?:eval\w*|validation|val|test)[ _-]step\s*[=:#]?\s*(\d{1,9})(?![\d.]|\s*/).*(?:mean|avg|average)",
+    re.IGNORECASE,
 )
 #: What an evaluation tells; without one of these a numbered `test` is some other program's.
 _EVALUATED: Final = re.compile(r"(?:reward|loss|acc|pass@|score|return|\bkl\b).*(?:\d\.\d|\d\s?%)", re.IGNORECASE)
@@ -65,6 +67,10 @@ _SAMPLE: Final = re.compile(
     r"\b(?:sample|completion|prompt|question|answer|response|gen|rollout|trajectory|candidate|example|group)\s*(?:[\[#]\s*\d+|\s\d+\s*[:/\]]|\s*[:=]\s*['\"a-zA-Z一-鿿<])"
     r"|\b[KkiG]=\d+,|\bq='|问题\s*[:：]|答案\s*[:：]|模型输出",
     re.IGNORECASE,
+)
+#: One saved answer of a rollout, as JSON.
+_SAVED: Final = re.compile(
+    r"\s*\{.*[\"'](?:prompts?|completions?|responses?|output|input|question|answer|messages|conversation|generated_text|trajectory)[\"']\s*:\s*[\"'\[{]"
 )
 _WORTH: Final = re.compile(r"\d")
 _NUMBERS: Final = re.compile(r"\d+")
@@ -99,10 +105,10 @@ class Line:
     clock: str | None = None
     strong: int = 0
     pure: bool = False
-    telling: bool = False
     known: int = 0
     text: str = ""
-    part: str = ""
+    #: an evaluation that tells what it found
+    telling: bool = False
 
 
 def is_prose(text: str) -> bool:
@@ -126,7 +132,7 @@ def read_line(piece: str, look: Resolver) -> Line | None:
     if len(piece) > _LONGEST or _WORTH.search(piece) is None or is_prose(piece):
         return None
     prefix, text, clock = strip_prefix(strip_actor(piece).text)
-    if not text.strip() or _NOISE.search(text):
+    if not text.strip() or _NOISE.search(text) or (text[:2] in {"{'", '{"'} and _SAVED.match(text)):
         return None
     line = _read(text, look)
     if line is not None:
@@ -146,7 +152,8 @@ def _read(text: str, look: Resolver) -> Line | None:
     )
     if values.step is not None and values.step_rank < (6 if found.mark is None else found.mark.rank):
         found.mark = Mark(values.step, values.total, values.step_rank)
-    line = Line("noise", values, found.mark, bar, found.sub, part=_part(found))
+    _time_of_part(values, found.tag)
+    line = Line("noise", values, found.mark, bar, found.sub)
     line.known = values.known
     line.strong = sum(not _is_weak(column, values.keys.get(column, "")) for column in values.columns)
     line.strong += len(values.phases) + _sure_clocks(found)
@@ -180,10 +187,22 @@ def _read(text: str, look: Resolver) -> Line | None:
     return line if line.kind != "noise" else None
 
 
-def _part(found: Scan) -> str:
-    """The phase that the line's tag names (`[Rollout] step 3 | took 12.8s`), "" for none."""
-    named = resolve(found.tag, "s") if found.tag and not found.tag.isdigit() else None
-    return named.name if named is not None and named.kind == "phase" and named.name != "other" else ""
+def _time_of_part(values: Sorted, tag: str) -> None:
+    """A line that is tagged with a phase tells that phase's time (`[Rollout] step 3 | took 12.8s`).
+
+    `[Train]` may also stand before every line of a loop: whether its time is the update's is settled from all rows.
+    """
+    named = resolve(tag, "s") if tag and not tag.isdigit() else None
+    if named is None or named.kind != "phase" or named.name in {"other", "evaluation"}:
+        return
+    times = [key for key in values.clocks if key.startswith(clocks.STEP)]
+    if len(times) == 1:
+        own = times[0].removeprefix(clocks.STEP)
+        seconds = values.clocks.pop(times[0])
+        if named.name == "update":
+            values.clocks[f"{clocks.PART}{own}"] = seconds
+        else:
+            values.phases[f"{tag} {own}"] = (named.name, seconds)
 
 
 def _kind_of(line: Line, found: Scan, share: float, telling: int) -> Kind:

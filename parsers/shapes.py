@@ -77,7 +77,8 @@ class Shapes:
         if seen < 8 or seen & (seen - 1) or key in self._wrong or len(self._shapes.get(key, ())) >= _VARIANTS:
             return
         self._learned += 1
-        if (shape := _experiment(text, line, self._read)) is not None:
+        own = self._read(text)  # the line that was passed on is changed by whoever uses it
+        if own is not None and (shape := _experiment(text, own, self._read)) is not None:
             self._shapes.setdefault(key, []).append(shape)
 
 
@@ -141,7 +142,7 @@ class _Part:
         sign = "-?" if self.signed else ""
         if self.kind == "comma":
             return rf"({sign}[1-9]\d{{0,2}}(?:,\d{{3}}){{{self.text.count(',')}}})"
-        form = _FORM.fullmatch(self.text)
+        form = _FORM.fullmatch(self.text.removeprefix("-"))
         assert form is not None
         whole, rest, power = form["whole"], form["rest"], form["power"]
         # a longer number might be beyond what a value can be (seconds since 1970, planned steps)

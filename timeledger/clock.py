@@ -325,11 +325,13 @@ def _nothing(run: Run, position: int | None, first: int | None, why: str) -> Clo
 
 
 def _only_total(run: Run, sessions: list[Session], last: int, first: int) -> Clock:
-    """Rows without time: the run's total, where the log tells it, gives at least a mean."""
-    total = run.info.train_runtime_s
+    """Rows without time: the run's total, or the one state of its bar that is left, gives at least a mean."""
+    total, done = run.info.train_runtime_s, int(sessions[-1].step[-1] - sessions[-1].first)
+    bar_step, bar_s = sessions[-1].bar_step, sessions[-1].bar_s
+    if total is None and len(sessions) == 1 and len(bar_s) and bar_step[-1] >= sessions[-1].step[-1]:
+        total, done = float(bar_s[-1]), int(bar_step[-1] - sessions[-1].first)
     if total is None or total <= 0:
         return _nothing(run, last, first, WHY_NONE)
-    done = int(sessions[-1].step[-1] - sessions[-1].first)
     return Clock(
         source=sources.RUN_TIME, resolution_s=0.0, elapsed_s=total, active_s=total, lost_s=None, segments=(),
         steps=schema.empty(CLOCK_STEPS), position=last, first_step=first, step_s=total / max(done, 1), why=WHY_TOTAL,

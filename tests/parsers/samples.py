@@ -151,6 +151,14 @@ def vllm_bench_json() -> str:
     })  # fmt: skip
 
 
+def json_rows(steps: int = STEPS) -> str:
+    rows = [
+        {"step": step, "reward": reward(step), "mean_length": length(step), "step_time": seconds(step)}
+        for step in range(1, steps + 1)
+    ]
+    return json.dumps({"config": {"group_size": 8}, "history": rows}, indent=2)
+
+
 def jsonl(steps: int = STEPS) -> str:
     rows = (
         {"step": s, "reward": reward(s), "len_mean": length(s), "step_time": seconds(s), "loss": 0.01 * s}
@@ -283,7 +291,7 @@ def samples() -> dict[str, tuple[str, bytes]]:
         "openrlhf": ("train.log", openrlhf()),
         "vllm": ("server.log", vllm()), "sglang": ("server.log", sglang()), "prometheus": ("metrics.txt", prometheus()),
         "vllm_bench": ("bench.log", vllm_bench()), "vllm_bench_json": ("bench.json", vllm_bench_json()),
-        "jsonl": ("metrics.jsonl", jsonl()), "keyvalue": ("train.log", keyvalue()), "swift": ("logging.jsonl", swift()),
+        "jsonl": ("metrics.jsonl", jsonl()), "json": ("history.json", json_rows()), "keyvalue": ("train.log", keyvalue()), "swift": ("logging.jsonl", swift()),
         "llama_factory": ("trainer_log.jsonl", llama_factory()), "csv": ("metrics.csv", csv()), "notebook": ("run.ipynb", notebook()),
     }  # fmt: skip
     texts |= MADE

@@ -189,3 +189,13 @@ def test_noise_never_raises(text: str) -> None:
     reader = CsvReader(Origin("t.csv"))
     reader.feed(("step,reward\n" + text).encode())
     assert len(reader.runs()) == 1
+
+
+def test_decimal_commas_between_semicolons() -> None:
+    run = read(b"step;reward;mean_len;step_time\n1;0,25;150;20,5\n2;-0,5;1500;21\n", name="metrics.csv")
+    assert run.steps.select("step", "reward", "len_mean", "step_s").rows() == [
+        (1, 0.25, 150, 20.5),
+        (2, -0.5, 1500, 21),
+    ]
+    thousands = read(b"step;reward;tokens\n1;1;12,345\n2;2;23,456\n", name="metrics.csv")
+    assert thousands.steps["reward"].to_list() == [1, 2]

@@ -77,3 +77,23 @@ def test_nulls_and_bad_lines() -> None:
     assert run.steps["loss"].to_list() == [None, 0.4]
     assert run.steps["elapsed_s"].to_list() == [3.0, None]
     assert sum(note.count for note in run.notes if note.kind == "skipped") == 2
+
+
+def test_two_nodes_writing_one_file_are_one_session() -> None:
+    rows = [
+        (10, "0:02:12"),
+        (10, "0:02:13"),
+        (20, "0:04:43"),
+        (30, "0:07:10"),
+        (20, "0:07:12"),
+        (40, "0:09:40"),
+        (30, "0:09:39"),
+    ]
+    run = read("".join(line(step, elapsed, loss=step / 100) for step, elapsed in rows))
+    assert run.steps.select("segment", "step", "elapsed_s").rows() == [
+        (0, 10, 132),
+        (0, 20, 283),
+        (0, 30, 430),
+        (0, 40, 580),
+    ]
+    assert [note.kind for note in run.notes] == ["repaired"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+import parsers
 from tests.parsers.made_console import Console, Values, bar, grpo, quoted, read, steps, texts
+from timeledger.errors import UnknownFormat
 
 # --- how it ended ----------------------------------------------------------------------------------------------
 
@@ -219,3 +221,29 @@ def test_saved_checkpoints_are_events() -> None:
             console.say(f"\nModel weights saved in out/checkpoint-{step}/model.safetensors\n")
     found = read(console.text).events
     assert found.filter(found["kind"] == "checkpoint")["step"].to_list() == [20, 40, 60]
+
+
+@pytest.mark.parametrize("rest", ["", "Results saved to out.json\npass@1 = 41.1 %\n"])
+def test_a_lone_bar_may_be_a_training_until_something_speaks_against_it(rest: str) -> None:
+    bars = "".join(f"\r{n:3d}%|###   | {n}/100 [00:{n // 2:02d}<01:00,  2.00it/s]" for n in range(101))
+    text = f"loading\n{bars}\n{rest}".encode()
+    if rest:
+        with pytest.raises(UnknownFormat):
+            parsers.read(text, name="eval.log")
+        return
+    run = parsers.read(text, name="job.err")
+    assert run.info.framework is None
+    assert run.progress["step"].max() == 100
+    assert any(note.kind == "guessed" and "only a progress bar" in note.text for note in run.notes)
+
+
+def test_many_short_bars_are_no_training() -> None:
+    one = "".join(f"\r{20 * n:3d}%|###   | {n}/{5} [00:0{n}<00:05,  1.00it/s]" for n in range(6)) + "\n"
+    with pytest.raises(UnknownFormat):
+        parsers.read(("handling conversations\n" + one * 8).encode(), name="common.log")
+
+
+def test_a_described_bar_cut_by_a_window_is_not_taken_for_a_bare_one() -> None:
+    bars = "".join(f"Traces:  {n // 74:2d}%|###   | {n}/7437 [00:10<01:00,  2.00it/s]" for n in range(3000))
+    with pytest.raises(UnknownFormat):
+        parsers.read(f"reading\n{bars}\n".encode(), name="traces.log")

@@ -11,6 +11,7 @@ from parsers.tagrows import TagRows
 from tests.parsers.made_console import Console, Values, bar, grpo, quoted, read, steps, texts
 from timeledger.run import SettingValue
 
+
 def mean_row(step: int) -> Values:
     """A row that is a mean over several steps: its shortest and longest answer are no whole numbers."""
     return {**grpo(step), "completions/min_length": 10.4, "completions/max_length": 60.2 + step}

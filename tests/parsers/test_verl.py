@@ -253,3 +253,36 @@ def test_a_list_of_one_key_a_line_is_a_step_numbered_by_the_bar() -> None:
 def test_stamps_before_the_line_are_kept() -> None:
     run = read("2026-05-12T08:01:39.5Z (TaskRunner pid=1) " + line(1))
     assert run.steps["at"].to_list() == [datetime(2026, 5, 12, 8, 1, 39, 500000, tzinfo=UTC)]
+
+
+def test_means_over_other_answers_than_the_counted_tokens_give_no_count() -> None:
+    """Tool turns add tokens: the quotient comes near a whole number by chance only."""
+    found = [read(line(1, perf__total_num_tokens=500.0 * 1114 + off)).steps["sequences"][0] for off in (0, 15, 30)]
+    assert found == [1114.0, None, None]
+    three_decimals = line(1, response_length__mean=386.719, prompt_length__mean=198.125, perf__total_num_tokens=37430)
+    assert read(three_decimals).steps["sequences"][0] == 64
+
+
+def test_a_line_cut_by_wandb_loses_its_last_number_and_says_so() -> None:
+    body = line(2, {**STEP, **{f"val-aux/task/reward/best@{n}/mean": 0.125 for n in range(1, 400)}})
+    run = read(line(1), f"{body[:4090]}1234.5"[:4096], line(3))
+    assert run.steps["step"].to_list() == [1, 2, 3]
+    assert not any(1234 <= (value or 0) < 1235 for value in run.extra.row(1))
+    assert [(note.kind, note.line) for note in run.notes if "4,096" in note.text] == [("missing", 2)]
+
+
+def test_the_sft_trainer() -> None:
+    bar = "Epoch 2/3:  50%|█████     | 31/62 [01:00<01:00,  1.9s/it]"
+    lines = [f"step:{step} - train/loss:0.5 - train/lr(1e-3):0.002 - train/time(s):{4 + step}.5" for step in (1, 2, 3)]
+    run = read(bar, *lines)
+    assert run.steps.select("step", "loss", "lr", "step_s").rows() == [
+        (1, 0.5, 2e-6, 5.5),
+        (2, 0.5, 2e-6, 6.5),
+        (3, 0.5, 2e-6, 7.5),
+    ]
+    assert run.info.setting("total_steps") == 186
+
+
+def test_a_step_behind_a_logger_without_a_blank() -> None:
+    run = read(*(f"INFO:2026-03-02 10:0{step}:00,123:{line(step)}" for step in (1, 2)))
+    assert run.steps["step"].to_list() == [1, 2]

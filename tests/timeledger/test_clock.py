@@ -96,6 +96,19 @@ def test_a_known_total_without_step_times_gives_a_mean_only() -> None:
     assert found.why is not None
 
 
+@pytest.mark.parametrize(("state", "step_s"), [((50, 400.0), 8.0), ((80, 400.0), 5.0), ((40, 400.0), None)])
+def test_one_state_of_the_bar_is_the_time_of_the_rows_before_it(state: tuple[int, float], step_s: float | None) -> None:
+    """What a saved notebook keeps: the bar as it last stood, and rows without a time. A bar behind its rows tells nothing."""
+    run, _ = simulate(Plan(steps=50))
+    steps = run.steps.with_columns(pl.lit(None, schema.UTC_TIME).alias("at"))
+    bar = schema.conform(
+        pl.DataFrame({"segment": [0], "step": [state[0]], "total": [100], "elapsed_s": [state[1]]}), schema.PROGRESS
+    )
+    found = clock(replace(run, steps=steps, progress=bar))
+    assert found.step_s == step_s
+    assert found.elapsed_s == (400.0 if step_s else None)
+
+
 def test_an_empty_run_has_no_clock() -> None:
     found = clock(Run(RunInfo(name="x", format="y"), schema.empty(schema.STEPS)))
     assert (found.source, found.position) == ("none", None)

@@ -1,0 +1,174 @@
+"""JSON documents that a loop dumped at its end: a list of rows, or one list a metric, alone or beside the configuration.
+
+`[{"step": 1, "reward": 0.2}, ..]`, `{"step": [1, 2], "reward": [0.2, 0.3]}`, `{"config": {..}, "history": [{..}, ..]}`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from parsers import fields, settings
+from parsers.base import NO, Confidence, Format, Head, Origin, Sure
+from parsers.build import RunBuilder
+from parsers.jsonl import JSONL, is_metric
+from timeledger.run import Run
+
+_DEEPEST: Final = 3
+_FEWEST: Final = 2
+#: Nothing larger is loaded at once.
+_LARGEST: Final = 1 << 28
+_CONFIG: Final = ("config", "args", "cfg", "hparams", "hyperparameters", "settings", "params")
+_NOT_TRAINING: Final = re.compile(r"eval|val|test|sample|completion|rollouts$|trajector", re.IGNORECASE)
+_ROWS: Final = re.compile(r"(?:^\s*|\"(?P<name>\w{1,40})\"\s*:\s*)\[\s*(?=\{)")
+_LIST: Final = re.compile(r"\"(?P<name>[\w /.\-]{1,60})\"\s*:\s*(?P<list>\[\s*-?\d[^\]\[{}\"]*\])")
+#: Rows looked at to recognise a document.
+_LOOK: Final = 20
+
+
+class _Reader:
+    """Collects the whole document; its rows are read as JSON lines."""
+
+    def __init__(self, origin: Origin) -> None:
+        self._origin = origin
+        self._data = bytearray()
+        self._runs: tuple[Run, ...] | None = None
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes."""
+        if len(self._data) <= _LARGEST:
+            self._data += data
+        self._runs = None
+
+    def runs(self) -> tuple[Run, ...]:
+        """The run of the document's longest list of rows."""
+        if self._runs is None:
+            self._runs = self._read()
+        return self._runs
+
+    def _read(self) -> tuple[Run, ...]:
+        text = self._data.decode("utf-8-sig", errors="replace")
+        reader = JSONL.open(self._origin)
+        try:
+            document = json.loads(text)
+        except (ValueError, RecursionError):
+            document, rows = None, _first_rows(text)
+        else:
+            rows = max(_tables(document, "", 0), key=len, default=[])
+        reader.feed("\n".join(json.dumps(row) for row in rows).encode(errors="replace") + b"\n")
+        return tuple(self._with_config(run, document) for run in reader.runs())
+
+    def _with_config(self, run: Run, document: Any) -> Run:
+        build = RunBuilder(self._origin, "json")
+        for name in _CONFIG if isinstance(document, dict) else ():
+            _settings(build, document.get(name), f"the document's {name}")
+        run = run.with_settings(**{**build.settings, **run.info.settings})
+        if document is None:
+            build.note("repaired", "the JSON is not complete: read as far as it goes")
+        info = run.info.model_copy(update={"format": "json"})
+        return Run(
+            info, run.steps, run.phases, run.engine, run.events, run.progress, run.extra, (*run.notes, *build.run().notes)
+        )  # fmt: skip
+
+
+def _settings(build: RunBuilder, config: Any, source: str) -> None:
+    """A framework's configuration, or names of a loop's own."""
+    settings.from_config(build, config, source)
+    for key, value in config.items() if isinstance(config, dict) else ():
+        name = fields.setting(str(key))
+        found = None if name is None or isinstance(value, dict | list) else fields.setting_value(name, str(value))
+        if name is not None and found is not None:
+            build.setting(name, found, source)
+
+
+def _tables(found: Any, name: str, depth: int) -> Iterator[list[dict[str, Any]]]:
+    """Every list of metric rows in a document, and every group of equally long lists of numbers as rows."""
+    if isinstance(found, list):
+        rows = [each for each in found if isinstance(each, dict)]
+        if len(rows) >= _FEWEST and not _NOT_TRAINING.match(name) and _are_metrics(rows):
+            yield rows
+    elif isinstance(found, dict) and depth < _DEEPEST:
+        if not _NOT_TRAINING.match(name) and _are_metrics(rows := _turned(found)):
+            yield rows
+        for key, value in found.items():
+            yield from _tables(value, str(key), depth + 1)
+
+
+def _turned(columns: dict[str, Any]) -> list[dict[str, Any]]:
+    """Lists of numbers, one a metric, as rows: the longest ones that are as long as each other."""
+    lists = {
+        key: value
+        for key, value in columns.items()
+        if isinstance(value, list)
+        and len(value) >= _FEWEST
+        and all(isinstance(each, int | float | None) for each in value)
+    }
+    longest = max(map(len, lists.values()), default=0)
+    alike = {key: value for key, value in lists.items() if len(value) == longest}
+    return (
+        [dict(zip(alike, values, strict=True)) for values in zip(*alike.values(), strict=True)]
+        if len(alike) > 1
+        else []
+    )
+
+
+def _are_metrics(rows: list[dict[str, Any]]) -> bool:
+    shown = rows[:_LOOK]
+    return bool(shown) and sum(map(is_metric, shown)) > 0.6 * len(shown)
+
+
+def _first_rows(text: str) -> list[dict[str, Any]]:
+    """The rows of the first list of rows in a document that is cut off, or of its lists of numbers."""
+    decode = json.JSONDecoder().raw_decode
+    for begin in _ROWS.finditer(text):
+        rows, at = [], begin.end()
+        try:
+            while text[at : at + 1] == "{":
+                row, at = decode(text, at)
+                rows.append(row)
+                at += len(text[at:]) - len(text[at:].lstrip(" \r\n\t,"))
+        except (ValueError, RecursionError):
+            pass
+        if len(rows) >= _FEWEST and not _NOT_TRAINING.match(begin["name"] or "") and _are_metrics(rows):
+            return rows
+    try:
+        return _turned({match["name"]: json.loads(match["list"]) for match in _LIST.finditer(text)})
+    except ValueError:
+        return []
+
+
+def recognises(head: Head) -> Confidence:
+    """LIKELY: a document that begins like one and holds rows of metrics."""
+    start = head.data[:400].lstrip()
+    if not start.startswith((b"[", b"{")) or not head.lines or _many_objects(head):
+        return NO
+    text = head.data.decode("utf-8-sig", errors="replace")
+    try:
+        document = json.loads(text) if head.whole else None
+    except (ValueError, RecursionError):
+        document = None
+    rows = max(_tables(document, "", 0), key=len, default=[]) if document is not None else _first_rows(text)
+    if not rows or not _are_metrics(rows):
+        return NO
+    return Confidence(Sure.LIKELY, f"rows such as {json.dumps(rows[0])[:80]}")
+
+
+def _many_objects(head: Head) -> bool:
+    """True for JSON lines: several lines, each an object of its own."""
+    return len(head.lines) > 1 and head.lines[0].lstrip().startswith("{") and head.lines[0].rstrip().endswith("}")
+
+
+JSON_ROWS: Final = Format(
+    name="json",
+    title="JSON document of rows",
+    kind="document",
+    recognises=recognises,
+    open=_Reader,
+    reads="a list of rows, or one list a metric, with any keys; the configuration beside them",
+    lacks="whatever the writer leaves out",
+    more='history.append({"step": step, "time": seconds, "len_mean": length, "reward": reward}) and json.dump(history, file)',
+    role="own",
+    most=Sure.LIKELY,
+)

@@ -41,7 +41,7 @@ def ask(entry: Entry) -> None:
     """The popover with the inputs; what is typed is kept for this run and used at once."""
     known = state.given(entry.key)
     values: dict[str, float | int | str | bool | None] = {}
-    with st.popover(t("Your facts"), icon=":material/edit:", width="stretch", help=t("What the log does not say")):
+    with st.popover(t("Your facts"), icon=":material/edit:", help=t("What the log does not say")):
         st.caption(t("Leave empty what you do not know. The log's own values are used unless you type another."))
         for at in range(0, len(FIELDS), 2):
             for place, each in zip(st.columns(2), FIELDS[at : at + 2], strict=False):

@@ -61,8 +61,9 @@ def settle(run: Run) -> Run:
 
 
 def _updates(run: Run, names: list[str]) -> Run:
-    """The run with the times of lines tagged as training put where the other phases say they belong."""
-    if run.phases.is_empty():
+    """The run with the times of lines tagged as training put where other tagged lines say they belong."""
+    own_names = [f" {name.removeprefix(PART)}" for name in names]
+    if not any(str(name).endswith(each) for name in run.phases["name"].unique() for each in own_names):
         return replace(run, extra=run.extra.rename({name: f"{STEP}{name.removeprefix(PART)}" for name in names}))
     own = [
         run.extra.select(

@@ -88,7 +88,10 @@ def shape_of(header: Header) -> Shape | None:
         return "tracker"
     columns = {each.target for each in known if each.role in {"column", "phase"}}
     columns |= {resolve(name).name for name in header.names if resolve(name).kind in {"column", "phase", "clock"}}
-    return "plain" if len(columns - {"epoch", ""}) >= (1 if stepped else 3) else None
+    epochs = (
+        "epoch" in columns and "reward" in columns
+    )  # a loop that calls its rounds epochs; without a reward any training does
+    return "plain" if len(columns - {"epoch", ""}) >= (1 if stepped else 2 if epochs else 3) else None
 
 
 def chart_parts(name: str) -> tuple[str, str] | None:

@@ -81,10 +81,12 @@ _WEAK_KEYS: Final = frozenset({"length", "max length", "min length", "score", "a
 _TELLING: Final = frozenset({"return", "returns", "tok/seconds", "tok_per_seconds", "throughput"})
 _BAR_NOISE: Final = re.compile(
     r"map|filter|tokeniz|load|captur|processed|generat|download|fetch|eval|valid|warm|shard|upload|convert|sav|preproc|roll|sampl|"
-    r"test|compil|prefill|decod|examples|files",
+    r"test|gather|collect|scor|infer|compil|prefill|decod|examples|files",
     re.IGNORECASE,
 )
 _TAKEN: Final = re.compile(r"\btime (?:taken|spent)\b|\btook\b", re.IGNORECASE)
+
+_TAG_WORDS: Final = re.compile(r"[^\W\d_]+(?:[ _-][^\W\d_]+)?")
 
 Kind = Literal["row", "metrics", "mark", "eval", "other", "noise"]
 
@@ -192,7 +194,7 @@ def _time_of_part(values: Sorted, tag: str) -> None:
 
     `[Train]` may also stand before every line of a loop: whether its time is the update's is settled from all rows.
     """
-    named = resolve(tag, "s") if tag and not tag.isdigit() else None
+    named = resolve(tag, "s") if _TAG_WORDS.fullmatch(tag) and not values.phases else None
     if named is None or named.kind != "phase" or named.name in {"other", "evaluation"}:
         return
     times = [key for key in values.clocks if key.startswith(clocks.STEP)]

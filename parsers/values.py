@@ -43,7 +43,7 @@ _UNIT: Final = re.compile(
     r"|(?P<apart> (?:%|(?:[kK]?(?:tokens?|toks?|tok)/(?:s|sec|second|sample|seq)|seconds?|secs?|sec|minutes?|mins?|hours?|ms|GiB|GB|MiB|MB|it/s|s/it|s/step|iter/s|s|秒)(?!\w|\s*[=:])|seconds(?=:)|(?:tokens?|toks?)(?=\s*(?:$|[|,;)\]]))))"
 )
 _FRACTION: Final = re.compile(r"\s?/\s?(" + _NUMBER + r")")
-_SPREAD: Final = re.compile(r"\s?(?:±|\+/-)\s?(" + _NUMBER + r")")
+_SPREAD: Final = re.compile(r"\s?(?:±|\+/?-)\s?(" + _NUMBER + r")")
 _WRAPPED: Final = re.compile(r"(?:[a-zA-Z_]+\.)?[a-zA-Z_]*(?:float|int|tensor|array|Array)\d*\(")
 _WORDS: Final = re.compile(r"(?:nan|NaN|NAN|[+-]?inf|None|N/A|n/a|null)(?![\w/])")
 _QUOTED: Final = re.compile(r"(['\"])([^'\"]{1,60})\1")

@@ -103,7 +103,7 @@ _WORDS: Final = (
     ({"sync", "reshard", "broadcast", "weights", "weight"}, "weight_sync"),
     ({"sleep", "wake", "offload", "onload", "reload"}, "sleep_wake"),
     ({"reward", "rewards", "rm", "verify", "verifier"}, "reward"),
-    ({"rollout", "gen", "generate", "generation", "sampling"}, "rollout"),
+    ({"rollout", "gen", "generate", "generation", "sampling", "collect"}, "rollout"),
     ({"adv", "advantage", "advantages"}, "advantage"),
 )  # fmt: skip
 _SPLIT: Final = re.compile(r"[^a-z]+")

@@ -9,6 +9,7 @@ from timeledger.breakdown import breakdown as break_down
 from timeledger.clock import clock as read_clock
 from timeledger.growth import fit_growth
 from timeledger.headline import say
+from timeledger.plausible import plausible
 from timeledger.projection import project, total_steps
 from timeledger.results import Analysis, Clock, Facts, Periodic, Projection
 from timeledger.run import Run
@@ -19,7 +20,7 @@ from timeledger.timing import fit_timing
 
 def analyse(run: Run, facts: Facts | None = None) -> Analysis:
     """Clock, breakdown, timing, length, projection, state and headline of a run. Never raises on odd logs."""
-    facts = facts or Facts()
+    facts, run = facts or Facts(), plausible(run)
     clock = read_clock(run, facts)
     timing = fit_timing(run, clock, facts)
     breakdown = break_down(run, clock, timing, facts)

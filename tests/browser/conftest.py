@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.browser.pages import drawn
 from tests.conftest import ROOT
 from timeledger.cli.open_page import command
 
@@ -31,6 +32,7 @@ ARGUMENTS = [
 ]
 expect.set_options(timeout=30_000)  # a busy machine draws slowly
 SCREENSHOTS = ROOT / "screenshots"
+AXE = "4.14.1"
 
 
 def free_port() -> int:
@@ -80,6 +82,26 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The accessibility checker axe-core, fetched by npm for this test session only."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is not installed: axe-core cannot be fetched")
+    folder = tmp_path_factory.mktemp("axe")
+    quiet = ["--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
+    done = subprocess.run(
+        [npm, "install", *quiet, "--prefix", str(folder), f"axe-core@{AXE}"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    script = folder / "node_modules" / "axe-core" / "axe.min.js"
+    if done.returncode or not script.is_file():
+        pytest.skip(f"npm could not fetch axe-core: {done.stderr.strip()[:200]}")
+    return script.read_text(encoding="utf-8")
+
+
 @pytest.fixture
 def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A fresh page that may talk to this machine only; `@pytest.mark.parametrize` may ask for dark and for a width."""
@@ -88,6 +110,8 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
         viewport={"width": int(str(asked.get("width", 1440))), "height": 900},
         color_scheme="dark" if asked.get("dark") else "light",
         timezone_id="Europe/Berlin",
+        locale=str(asked.get("locale", "en-GB")),
+        accept_downloads=True,
     )
     outside: list[str] = []
     context.on(
@@ -108,7 +132,8 @@ def keep(page: Page, name: str) -> Path:
     height = int(main.evaluate("each => each.scrollHeight")) + 20
     width = (page.viewport_size or {"width": 1440})["width"]
     page.set_viewport_size({"width": width, "height": min(height, 6000)})
-    page.wait_for_timeout(800)
+    drawn(page)
     target = SCREENSHOTS / f"{name}.png"
-    page.screenshot(path=target)
+    page.screenshot(path=target, animations="disabled")
+    page.set_viewport_size({"width": width, "height": 900})
     return target

@@ -14,6 +14,7 @@ from parsers.base import Origin
 from parsers.csv import CsvReader
 from parsers.csv_shapes import header_of, shape_of, tag_of_file
 from timeledger.cli import main
+from timeledger.errors import UnknownFormat
 
 
 def test_names_of_a_hand_written_table() -> None:
@@ -199,3 +200,12 @@ def test_decimal_commas_between_semicolons() -> None:
     ]
     thousands = read(b"step;reward;tokens\n1;1;12,345\n2;2;23,456\n", name="metrics.csv")
     assert thousands.steps["reward"].to_list() == [1, 2]
+
+
+def test_a_loop_that_calls_its_rounds_epochs() -> None:
+    table = "epoch,avg_reward,success_rate,timestamp\n1,0.25,0.5,2026-03-02T10:00:00\n2,0.5,0.75,2026-03-02T10:11:40\n"
+    run = read(table.encode(), name="training_log.csv")
+    assert run.steps.select("step", "reward", "acc").rows() == [(1, 0.25, 0.5), (2, 0.5, 0.75)]
+    assert run.steps["at"][1] == datetime(2026, 3, 2, 10, 11, 40, tzinfo=UTC)
+    with pytest.raises(UnknownFormat):
+        read(b"epoch,loss,accuracy\n1,0.5,0.75\n2,0.25,0.875\n", name="history.csv")

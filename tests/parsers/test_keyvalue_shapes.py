@@ -127,3 +127,10 @@ def test_a_settings_document_is_no_log() -> None:
     text = '{\n  "max_steps": 40,\n  "learning_rate": 1e-6,\n  "maxLength": 1024,\n  "kl": 0.1\n}\n'
     with pytest.raises(UnknownFormat):
         parsers.read(text.encode(), name="spec.json")
+
+
+@pytest.mark.parametrize("tag", ["[pod/train-0/trainer]", "[train]", "[Train]"])
+def test_a_tag_beside_phases_of_the_same_line_leaves_the_steps_time(tag: str) -> None:
+    run = loop(lambda s: f"{tag} step {s} | reward {reward(s)} | rollout 12.0s | update 8.0s | time {seconds(s)}s")
+    assert column(run, "step_s") == [seconds(step) for step in STEPS]
+    assert phase(run, "update") == [8.0] * len(STEPS)

@@ -50,15 +50,25 @@ class _Reader:
 
     def _read(self) -> tuple[Run, ...]:
         text = self._data.decode("utf-8-sig", errors="replace")
-        reader = JSONL.open(self._origin)
         try:
             document = json.loads(text)
         except (ValueError, RecursionError):
             document, rows = None, _first_rows(text)
         else:
             rows = max(_tables(document, "", 0), key=len, default=[])
-        reader.feed("\n".join(json.dumps(row) for row in rows).encode(errors="replace") + b"\n")
-        return tuple(self._with_config(run, document) for run in reader.runs())
+        lines = "".join(f"{json.dumps(row)}\n" for row in rows).encode(errors="replace")
+        return tuple(self._with_config(run, document) for run in self._of_lines(lines))
+
+    def _of_lines(self, lines: bytes) -> tuple[Run, ...]:
+        """The rows as JSON lines, read by the format whose names they have."""
+        from parsers.source import read_whole  # noqa: PLC0415  the table of formats holds this module
+
+        feeder = read_whole(self._origin, None, lines)
+        if feeder.format is not None and feeder.format.name.endswith("jsonl"):
+            return feeder.runs()
+        reader = JSONL.open(self._origin)
+        reader.feed(lines)
+        return reader.runs()
 
     def _with_config(self, run: Run, document: Any) -> Run:
         build = RunBuilder(self._origin, "json")

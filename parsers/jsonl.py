@@ -12,11 +12,14 @@ from parsers.fields import spell
 from parsers.lines import LineReader
 from parsers.rows import RowWriter, Sorted, resolver, sort_out
 from parsers.text import Piece, stamp, stamp_has_zone
+from parsers.trackers import MetricRows, number
 from timeledger.run import Run
 
 #: Objects looked at to recognise a file, and the share of its lines that must be metric objects.
 _LOOK: Final = 40
 _SHARE: Final = 0.6
+#: Seconds since 1970 of a year that has W&B.
+_LATER: Final = 1.4e9
 _COUNTED: Final = "no step number in the log: rows are counted"
 _STAMPS: Final = frozenset(
     {"timestamp", "time", "ts", "datetime", "created_at", "asctime", "date", "logged_at", "@timestamp"}
@@ -44,6 +47,7 @@ class _JsonlReader(LineReader):
         self._rows = RowWriter(self.build, repeats_restart=True)
         self._stepped: bool | None = None
         self._rank: int | None = None
+        self._history: MetricRows | None = None
         self._count = 0
 
     def take(self, piece: Piece) -> None:
@@ -58,6 +62,11 @@ class _JsonlReader(LineReader):
             )
             self.build.note("skipped", text, piece.no)
             return
+        if self._history is not None or self._of_tracker(record):
+            self._history = self._history or MetricRows(self.build)
+            counter = number(record.get("_step"))
+            self._history.add(record, number(record.get("_timestamp")), None if counter is None else int(counter))
+            return
         if self._of_other_rank(record):
             self.build.note("repaired", "rows of another rank for the same steps: left out", piece.no)
             return
@@ -69,6 +78,10 @@ class _JsonlReader(LineReader):
             return
         if values.known or (values.step is not None and values.step == self._rows.last):
             self._row(values, piece.no)
+
+    def _of_tracker(self, record: dict[str, Any]) -> bool:
+        """True when the file begins like a history that W&B gave out: its `_step` counts rows, not steps."""
+        return not self._rows.rows and "_step" in record and (number(record.get("_timestamp")) or 0.0) > _LATER
 
     def _of_other_rank(self, record: dict[str, Any]) -> bool:
         """True for a row of another process than the first one's, where every rank writes its own."""
@@ -100,6 +113,8 @@ class _JsonlReader(LineReader):
 
     def runs(self) -> tuple[Run, ...]:
         """The run so far: times whose role was open are settled from all rows."""
+        if self._history is not None:
+            return (self._history.run(),)
         if self._rows.total is not None:
             self.build.setting("total_steps", self._rows.total, "the rows' own total", replace=True)
         return (clocks.settle(self.build.run()),)

@@ -88,7 +88,7 @@ class _KeyValueReader(LineReader):
             self._prose(text, no)
         else:
             if not self._table.is_open:
-                self._shapes.learn(text, raw, line)
+                self._shapes.learn(text, raw)
             self._say(line, text, no)
 
     def _say(self, line: Line, text: str, no: int) -> None:

@@ -51,14 +51,18 @@ _STATISTIC: Final = _spellings(_STATS)
 
 _LOWER: Final = bytes(place | 32 if chr(place).isalpha() and place < 128 else 32 for place in range(256))
 _FIGURES: Final = bytes(place if 48 <= place < 58 else 32 for place in range(256))
+#: Small letters and digits as `a`, capitals as `A`: `aA` and `AAa` are where words begin without a blank.
+_CASES: Final = bytes(
+    97 if 48 <= place < 58 or 97 <= place < 123 else 65 if 65 <= place < 91 else 32 for place in range(256)
+)
 #: Letters that mean others, or are taken for separators, once the text is normalised: such a line is read in full.
 _FOREIGN: Final = re.compile("[^\\x00-\\x7f\u00b0\u00d7\u00f7\u2010-\u2027\u2190-\u22ff\U0001f300-\U0001faff]")
-_CAMEL: Final = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _DIGITS: Final = b"0123456789"
 _MARKED: Final = re.compile(
     r"(?:step|iter\w*|update|it|episode|round|rollout|batch|epoch)\s*[=:#]?\s*[\[(#]?\s*\d", re.IGNORECASE
 )
 _TABLE_START: Final = frozenset({"step", "iter", "upda", "glob"})
+_MARK_WORDS: Final = frozenset(b"step iter iteration update it episode round rollout batch epoch".split())
 #: So many words behind the last number are more than a unit.
 _WORDS_BEHIND: Final = 4
 
@@ -71,22 +75,22 @@ def may_tell(text: str, raw: bytes) -> bool:
     if not piped and len(raw.translate(None, _DIGITS)) == len(raw):
         return text.lstrip(" *#")[:4].lower() in _TABLE_START
     words = raw.translate(_LOWER).split()
-    if _CAMEL.search(text) is not None:
+    cases = raw.translate(_CASES)
+    if b"aA" in cases or b"AAa" in cases:
         words += spell_apart(text).encode().translate(_LOWER).split()
     return not _ALERT.isdisjoint(words) and (piped or _suspicious(text, words, raw.translate(_FIGURES).split()))
 
 
 def _suspicious(text: str, words: list[bytes], numbers: list[bytes]) -> bool:
     """True unless the line has words that belong to no key, no mark, and too few metrics to be one all the same."""
-    if "{" in text or _MARKED.search(text):
+    if "{" in text or not (_MARK_WORDS.isdisjoint(words) or _MARKED.search(text) is None):
         return True
     if b"it" in words and ("[" in text or "/" in text):  # a progress bar, a pace
         return True
     if not (_TIMED.isdisjoint(words) or _PARTS.isdisjoint(words)):
         return True
     if len(numbers) >= 3:
-        headed = (":" in text or "(" in text) and not _STATISTIC.isdisjoint(words)
-        if headed or "/s" in text or sum(word in _TELLING for word in words) >= 3:
+        if not _STATISTIC.isdisjoint(words) or "/s" in text or sum(word in _TELLING for word in words) >= 3:
             return True
     behind = text[text.rfind(numbers[-1].decode()) + len(numbers[-1]) :]
     return len(_LETTERS.findall(behind.lower())) < _WORDS_BEHIND or not {"[", "(", "<"}.isdisjoint(behind)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -80,6 +80,7 @@ _STAMP: Final = re.compile(
     r"(?P<y>\d{4})(?P<sep>[-/.]?)(?P<mo>\d{2})(?P=sep)(?P<d>\d{2})[T \-_](?P<h>\d{2}):(?P<mi>\d{2}):(?P<s>\d{2})"
     r"(?:[.,](?P<f>\d{1,9}))?\s?(?P<z>Z|[+-]\d{2}:?\d{2})?"
 )
+_DAY: Final = timedelta(days=1)
 _NO_YEAR: Final = re.compile(
     r"(?<![\d-])(?P<mo>\d{2})-(?P<d>\d{2}) (?P<h>\d{2}):(?P<mi>\d{2}):(?P<s>\d{2})(?:[.,](?P<f>\d{1,6}))?(?!\d)"
 )
@@ -93,12 +94,16 @@ def stamp(text: str) -> datetime | None:
     match = _STAMP.search(text[:120])
     if match is None:
         return None
-    zone = match["z"]
-    offset = timedelta(0)
-    if zone and zone != "Z":
-        sign = -1 if zone[0] == "-" else 1
-        offset = sign * timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
-    return _moment(int(match["y"]), match, offset)
+    year, _, *parts, zone = match.groups()
+    if not zone or zone == "Z":
+        return _moment(int(year), parts)
+    offset = (-1 if zone[0] == "-" else 1) * timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
+    return _moment(int(year), parts, offset) if abs(offset) < _DAY else None
+
+
+def is_stamped(text: str) -> bool:
+    """True when the text's first 120 characters hold a full time stamp, be it of a day that does not exist."""
+    return _STAMP.search(text[:120]) is not None
 
 
 def stamp_has_zone(text: str) -> bool:
@@ -107,16 +112,15 @@ def stamp_has_zone(text: str) -> bool:
     return match is not None and match["z"] is not None
 
 
-def _moment(year: int, match: re.Match[str], offset: timedelta = timedelta(0)) -> datetime | None:
-    micro = int((match["f"] or "0").ljust(6, "0")[:6])
+def _moment(year: int, parts: Sequence[str | None], offset: timedelta | None = None) -> datetime | None:
+    """The moment of a year with month, day, hour, minute, second and fraction; None when there is no such one."""
+    *whole, fraction = parts
+    micro = int(fraction.ljust(6, "0")[:6]) if fraction else 0
     try:
-        local = datetime(
-            year, int(match["mo"]), int(match["d"]), int(match["h"]), int(match["mi"]), int(match["s"]), micro,
-            tzinfo=timezone(offset),
-        )  # fmt: skip
-    except ValueError:
+        moment = datetime(year, *(int(each or 0) for each in whole), micro, tzinfo=UTC)
+        return moment - offset if offset else moment
+    except (ValueError, OverflowError):
         return None
-    return local.astimezone(UTC)
 
 
 class YearlessClock:
@@ -140,16 +144,17 @@ class YearlessClock:
         match = _NO_YEAR.search(text[:120])
         if match is None:
             return None
+        parts = match.groups()
         if self._last is None:
             newest = self._newest or datetime.now(UTC)
-            guesses = [_moment(newest.year - back, match) for back in (0, 1)]
+            guesses = [_moment(newest.year - back, parts) for back in (0, 1)]
             fit = [at for at in guesses if at is not None and at <= newest + timedelta(days=1)]
-            at = fit[0] if fit else _moment(newest.year - 4, match)
+            at = fit[0] if fit else _moment(newest.year - 4, parts)
         else:
             last = self._last
-            at = _moment(last.year, match)
+            at = _moment(last.year, parts)
             if at is None or abs((at - last).days) > 180:  # across a new year, or 29 February
-                near = [_moment(last.year + move, match) for move in (-1, 0, 1)]
+                near = [_moment(last.year + move, parts) for move in (-1, 0, 1)]
                 known = [moment for moment in near if moment is not None]
                 at = min(known, key=lambda moment: abs((moment - last).total_seconds())) if known else None
         if at is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import PurePath
 
 from parsers.base import Format, Origin
@@ -25,6 +26,8 @@ def read_uploads(
         runs = feeder.runs()
         if not runs:
             unknown.append(name)
-        units += units_of(path, feeder.format, runs, (), is_copy(path, (PurePath(other) for other, _ in uploads)))
+        found = units_of(path, feeder.format, runs, (), is_copy(path, (PurePath(other) for other, _ in uploads)))
+        # A file dropped by itself was named by a person: it is never a stranger in a run's folder.
+        units += found if path.parent.parts else [replace(each, role="trainer") for each in found]
     clusters = Grouper().group(units)
     return tuple(merged(clusters, names_of(clusters))), tuple(unknown)

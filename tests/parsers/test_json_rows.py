@@ -96,3 +96,22 @@ def test_rows_of_every_rank_are_the_first_ones() -> None:
     run = parsers.read(text.encode(), name="metrics.jsonl")
     assert run.steps.select("segment", "step", "reward").rows() == [(0, 1, 0.1), (0, 2, 0.2), (0, 3, 0.3)]
     assert any("another rank" in note.text and note.count == 9 for note in run.notes)
+
+
+@pytest.mark.parametrize("indent", ["lines", "document"])
+def test_a_history_given_out_by_wandb_is_numbered_by_the_trainer(indent: str) -> None:
+    """Its own counter counts rows, and TRL's profiler writes rows of its own."""
+    rows: list[dict[str, Any]] = []
+    for step in range(1, 6):
+        for name, seconds in (("transformers.generate", 12.0), ("compute_loss", 3.0)):
+            rows.append({"train/global_step": step - 1, f"profiling/Time taken: GRPOTrainer.{name}": seconds})
+        rows.append({"train/global_step": step, "train/loss": 0.1, "train/reward": 0.1 * step, "train/step_time": 20.0})
+    rows = [
+        {**row, "_step": at, "_timestamp": 1772445600.0 + 10 * at, "_runtime": 10.0 * at} for at, row in enumerate(rows)
+    ]
+    text = "".join(json.dumps(row) + "\n" for row in rows) if indent == "lines" else json.dumps(rows)
+    run = parsers.read(text.encode(), name="history.json")
+    assert run.steps["step"].to_list() == [1, 2, 3, 4, 5]
+    assert run.steps["step_s"].to_list() == [20.0] * 5
+    generated = run.phases.filter(run.phases["phase"] == "rollout")
+    assert generated.select("step", "seconds").sort("step").rows() == [(step, 12.0) for step in range(1, 6)]

@@ -65,7 +65,10 @@ def _finished(analysis: Analysis, zone: tzinfo | None) -> Card:
     elapsed, stamped = analysis.clock.elapsed_s, analysis.run.steps["at"].count() > 0
     spent = () if elapsed is None else (t("took {time}", time=seconds(elapsed)),)
     told = () if stamped else (t("when the file was last written; its steps carry no time"),)
-    at = moment(report.last_seen(analysis), analysis.facts.now, zone)
+    last = report.last_seen(analysis)
+    if last is None:
+        return Card(t("Finished"), "—" if elapsed is None else t("after {time}", time=seconds(elapsed)), (), "measured")
+    at = moment(last, analysis.facts.now, zone)
     return Card(t("Finished"), at, spent + told, "measured" if stamped else "inferred")
 
 

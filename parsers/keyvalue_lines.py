@@ -39,9 +39,16 @@ _PREFIX: Final = re.compile(
 )  # fmt: skip
 _SUFFIX: Final = re.compile(r"\s{2,}[\w./\-]+\.py:\d+\s*$")
 _NOISE: Final = re.compile(
-    r"Dropping entry|Loading (?:checkpoint|safetensors|pt)|Capturing|Processed prompts|Generating rollouts|^\s*\[DEBUG\]"
-    r"|Cumul\.|Summary|\w=\S+ [<>]=? |time \(ms\) \||Traceback|^\s*(?:import|from|def|class|return|for|if|print|assert|raise|self\.)\b[^|]*[:(=]"
-    r"|\blast checkpoint\b| --[a-z][\w-]+[ =].* --[a-z]|^\s*(?:>>>|\$|#!|//|/\*)",
+    r"Dropping entry|Loading (?:checkpoint|safetensors|pt)|Capturing|Processed prompts|Generating rollouts"
+    r"|Cumul\.|Summary|\w=\S+ [<>]=? |time \(ms\) \||Traceback|\blast checkpoint\b| --[a-z][\w-]+[ =].* --[a-z]"
+)
+#: What `_NOISE` needs, found much faster.
+_NOISE_HINTS: Final = (
+    "Dropping entry", "Loading ", "Capturing", "Processed prompts", "Generating rollouts", "Cumul.", "Summary", " <", " >",
+    "time (ms)", "Traceback", "last checkpoint", " --",
+)  # fmt: skip
+_NOISE_START: Final = re.compile(
+    r"\s*(?:\[DEBUG\]|>>>|\$|#!|//|/\*|(?:import|from|def|class|return|for|if|print|assert|raise|self\.)\b[^|]*[:(=])"
 )
 _FINAL: Final = re.compile(
     r"^\W*(?:final|best|finished|training (?:finished|complete|done|took)|completed?|summary|resum\w+|load\w*|sav\w+|restor\w+"
@@ -63,11 +70,14 @@ _EVALUATED: Final = re.compile(r"(?:reward|loss|acc|pass@|score|return|\bkl\b).*
 _EPOCH_SUMMARY: Final = re.compile(
     r"平均指标|(?:mean|avg|average|summary|finished|done|complete|end|took|统计)\b", re.IGNORECASE
 )
+_SAMPLE_WORDS: Final = (
+    "sample", "completion", "prompt", "question", "answer", "response", "gen", "rollout", "trajectory", "candidate", "example",
+    "group",
+)  # fmt: skip
 _SAMPLE: Final = re.compile(
-    r"\b(?:sample|completion|prompt|question|answer|response|gen|rollout|trajectory|candidate|example|group)\s*(?:[\[#]\s*\d+|\s\d+\s*[:/\]]|\s*[:=]\s*['\"a-zA-Z一-鿿<])"
-    r"|\b[KkiG]=\d+,|\bq='|问题\s*[:：]|答案\s*[:：]|模型输出",
-    re.IGNORECASE,
+    rf"\b(?:{'|'.join(_SAMPLE_WORDS)})\s*(?:[\[#]\s*\d+|\s\d+\s*[:/\]]|\s*[:=]\s*['\"a-zA-Z一-鿿<])", re.IGNORECASE
 )
+_ANSWER: Final = re.compile(r"\b[KkiG]=\d+,|\bq='|问题\s*[:：]|答案\s*[:：]|模型输出", re.IGNORECASE)
 #: One saved answer of a rollout, as JSON.
 _SAVED: Final = re.compile(
     r"\s*\{.*[\"'](?:prompts?|completions?|responses?|output|input|question|answer|messages|conversation|generated_text|trajectory)[\"']\s*:\s*[\"'\[{]"
@@ -120,6 +130,13 @@ def is_prose(text: str) -> bool:
     return len(_NUMBERS.findall(text)) < 4 and len(text.split()) > 12  # blanks also line columns up
 
 
+def _is_noise(text: str) -> bool:
+    """A line of another program, of a source text, of a command."""
+    if _NOISE_START.match(text):
+        return True
+    return any(hint in text for hint in _NOISE_HINTS) and _NOISE.search(text) is not None
+
+
 def strip_prefix(text: str) -> tuple[str, str, str | None]:
     """(prefix, rest, time of day): what loggers put before a message, as often as they do."""
     at, clock = 0, None
@@ -134,7 +151,7 @@ def read_line(piece: str, look: Resolver) -> Line | None:
     if len(piece) > _LONGEST or _WORTH.search(piece) is None or is_prose(piece):
         return None
     prefix, text, clock = strip_prefix(strip_actor(piece).text)
-    if not text.strip() or _NOISE.search(text) or (text[:2] in {"{'", '{"'} and _SAVED.match(text)):
+    if not text.strip() or _is_noise(text) or (text[:2] in {"{'", '{"'} and _SAVED.match(text)):
         return None
     line = _read(text, look)
     if line is not None:
@@ -182,7 +199,7 @@ def _read(text: str, look: Resolver) -> Line | None:
     if (
         line.kind in {"row", "metrics"}
         and not found.has_dict
-        and _SAMPLE.search(text)
+        and _is_sample(text)
         and not (line.mark and line.known >= 3)
     ):
         return None
@@ -205,6 +222,14 @@ def _time_of_part(values: Sorted, tag: str) -> None:
             values.clocks[f"{clocks.PART}{own}"] = seconds
         else:
             values.phases[f"{tag} {own}"] = (named.name, seconds)
+
+
+def _is_sample(text: str) -> bool:
+    """A line that prints an answer, or its number in a group of answers."""
+    low = text.lower()
+    if any(word in low for word in _SAMPLE_WORDS) and _SAMPLE.search(text):
+        return True
+    return ("=" in text or not text.isascii()) and _ANSWER.search(text) is not None
 
 
 def _kind_of(line: Line, found: Scan, share: float, telling: int) -> Kind:

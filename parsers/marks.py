@@ -23,6 +23,7 @@ _MARK: Final = re.compile(
     + r"(?![\w.%]|-\w|\s*(?:examples?|tokens?|epochs|updates)\b)",
     re.IGNORECASE,
 )
+_SMALL_MARK: Final = re.compile(_MARK.pattern)
 _CHINESE_MARK: Final = re.compile(
     r"[【\[(]?第\s*(?P<n>\d+)\s*(?:/\s*(?P<total>\d+)\s*)?(?P<word>步|轮|回合|次更新)(?:\s*[/,，]?\s*共\s*(?P<all>\d+)\s*(?:步|轮|回合|次))?[】\])]?"
 )
@@ -73,7 +74,11 @@ def take_marks(text: str) -> Marks:
     found: list[Mark] = []
     pieces: list[str] = []
     sub, at = False, 0
-    for match in sorted([*_CHINESE_MARK.finditer(text), *_MARK.finditer(text)], key=lambda match: match.start()):
+    if text.isascii():  # small letters are found faster than letters of any size
+        matches = list(_SMALL_MARK.finditer(text.lower()))
+    else:
+        matches = sorted([*_CHINESE_MARK.finditer(text), *_MARK.finditer(text)], key=lambda match: match.start())
+    for match in matches:
         step, total = _whole(match["n"]), _whole(match["total"] or match.groupdict().get("all"))
         if step is None or (total is not None and total < step) or step > 10**12 or match.start() < at:
             continue

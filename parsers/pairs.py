@@ -31,6 +31,9 @@ _SUB: Final = re.compile(
     r"\b(?:example|micro|mini|inner|sub|pass|ppo[ _-]?epoch|grad[ _-]accum\w*|sample|sgd)(?:[ _-]?(?:step|batch|iter|epoch))?\s*[=:#\[]?\s*\d",
     re.IGNORECASE,
 )
+#: Words that `_SUB` and `_RESPONSES` need: most lines have none, and these are found much faster.
+_SUB_WORDS: Final = ("example", "micro", "mini", "inner", "sub", "pass", "ppo", "grad", "sample", "sgd")
+_RESPONSE_WORDS: Final = ("responses", "completions", "samples", "rollouts", "sequences")
 _START: Final = re.compile(
     r"(?<![\w./@<>%])(?:[+\-−]?\.?\d|\[|['\"]|nan\b|NaN\b|[+-]?inf\b|None\b|N/A\b|n/a\b|null\b|(?:[a-zA-Z_]+\.)?(?:b?float|u?int|tensor|array|Array)\d*\()"
 )
@@ -88,10 +91,11 @@ def scan(text: str) -> Scan:
     text = usual(_take_dicts(text, out))
     if rewritten := _RETURNS.match(text):
         text = f"{text[rewritten.end() :].replace(':', ' | ' + rewritten.group('key') + ':', 1)}"
-    if counted := _RESPONSES.search(text):
+    low = text.lower()
+    if any(word in low for word in _RESPONSE_WORDS) and (counted := _RESPONSES.search(text)):
         out.pairs.append(Pair("num_" + counted.group(3).lower(), Value(float(counted.group(2)))))
         text = text[: counted.start()] + counted.group(1) + text[counted.end() :]
-    out.sub = _SUB.search(text) is not None
+    out.sub = any(word in low for word in _SUB_WORDS) and _SUB.search(text) is not None
     marks = take_marks(text)
     out.mark, out.sub, text = marks.mark, out.sub or marks.sub, marks.text
     if marks.epoch is not None:

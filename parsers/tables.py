@@ -10,6 +10,7 @@ from parsers.rows import Pair, Resolver, Sorted, sort_out
 from parsers.values import take
 
 _RULE: Final = re.compile(r"[\s|+\-=:─━│┃┼╇╪┡┩├┤╞╡┌┐└┘┏┓┗┛┬┴┳┻┠┨]+$")
+_DIGIT: Final = re.compile(r"\d")
 _BOX: Final = str.maketrans("│┃", "||")
 #: A table is at least so wide.
 _CELLS: Final = 3
@@ -46,6 +47,11 @@ class TextTable:
 
     def _is_header(self, cells: list[str]) -> bool:
         if len(cells) < _CELLS or any(len(cell) > 40 or take(cell, 0) for cell in cells if cell):
+            return False
+        # the name of the step column has no number in it: a look at those of a row of values would be in vain
+        if self._look is resolve and not any(
+            self._look(cell, "").kind == "step" for cell in cells if cell and not _DIGIT.search(cell.partition("(")[0])
+        ):
             return False
         kinds = [self._look(cell, "").kind for cell in cells if cell]
         return kinds.count("step") >= 1 and len(kinds) - kinds.count("extra") - kinds.count("step") >= 2

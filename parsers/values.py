@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from parsers.field_names import UNITS
 from timeledger import units
@@ -15,8 +14,7 @@ from timeledger import units
 _LONGEST: Final = 4000
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """`number` in `unit` ("" for none; durations spelled out are in "s"). `total` is N of `n/N`. `items` is a list's numbers.
 
     `glued` is true when the unit stands directly behind the number, `decimals` when the number has a point; `spread` is
@@ -37,6 +35,8 @@ _CLOCK: Final = re.compile(r"(?:\d+ days?, ?)?(?:\d+:)?\d{1,3}:\d{2}(?:\.\d+)?(?
 _SPELLED: Final = re.compile(
     r"\d+(?:\.\d+)?\s?(?:d|days?|h|hrs?|hours?|m|mins?|minutes?)(?:,?\s{0,2}\d+(?:\.\d+)?\s?(?:h|hrs?|hours?|m|mins?|minutes?|s|secs?|seconds?)\b)+"
 )
+#: How both of these begin.
+_TIMED: Final = re.compile(r"\d+(?:\.\d+)?\s?[dhm:]")
 _PLAIN: Final = re.compile(_NUMBER)
 _UNIT: Final = re.compile(
     r"(?P<glued>%|(?:[a-zA-Zµμ]+|秒|毫秒|分钟?|小时|天|字符?)(?:/[a-zA-Z]+|/步)?)"
@@ -60,7 +60,7 @@ def take(text: str, at: int) -> tuple[Value, int] | None:
         return _listed(text, at)
     if head.isalpha():
         return _worded(text, at)
-    if (match := _SPELLED.match(text, at)) or (match := _CLOCK.match(text, at)):
+    if _TIMED.match(text, at) and ((match := _SPELLED.match(text, at)) or (match := _CLOCK.match(text, at))):
         span = units.seconds(match.group())
         if span is not None and not _STOP.match(text, match.end()):
             return Value(span, "s"), match.end()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from parsers.build import RunBuilder
 
@@ -144,6 +144,24 @@ def phase_of(name: str) -> str:
     return next((phase for marks, phase in _WORDS if words & marks), "other")
 
 
+class _Shape(NamedTuple):
+    """What the keys of a step mean, looked up once for all steps with these keys."""
+
+    timers: list[tuple[str, str]]
+    columns: list[tuple[str, str]]
+    others: list[str]
+    validates: bool
+
+
+@lru_cache(maxsize=512)
+def _shape(keys: tuple[str, ...]) -> _Shape:
+    timers = [(key, name) for key in keys if (name := timer(key)) is not None]
+    timed = {key for key, _ in timers}
+    others = [key for key in keys if key not in timed and key not in COLUMNS]
+    columns = [(key, column) for key, column in COLUMNS.items() if key in keys]
+    return _Shape(timers, columns, others, any(map(of_validation, others)))
+
+
 def apply(
     build: RunBuilder, step: int, metrics: Mapping[str, float], line: int = 0, at: datetime | None = None
 ) -> None:
@@ -155,13 +173,9 @@ def apply(
     if is_validation(metrics):
         build.event("evaluation", line=line, at=at, step=step, text=_scores(metrics))
         return
-    times: dict[str, float] = {}
-    extra: dict[str, float] = {}
-    for key, value in metrics.items():
-        if (name := timer(key)) is not None:
-            times[name] = value
-        elif key not in COLUMNS:
-            extra[key] = value
+    shape = _shape(tuple(metrics))
+    times = {name: metrics[key] for key, name in shape.timers}
+    extra = {key: metrics[key] for key in shape.others}
     values = _columns(build, metrics, extra, line)
     _check_truncated(build, values, line)
     _exact(build, metrics, values)
@@ -172,7 +186,7 @@ def apply(
     _phases(build, step, times, values.get("step_s"))
     if (seconds := times.get("testing")) is not None:
         build.event("evaluation", line=line, at=at, step=step, seconds=seconds, text=_scores(metrics))
-    elif any(map(of_validation, extra)):
+    elif shape.validates:
         build.event("evaluation", line=line, at=at, step=step, text=_scores(metrics))
     if (seconds := times.get("save_checkpoint")) is not None:
         build.event("checkpoint", line=line, at=at, step=step, seconds=seconds)
@@ -181,10 +195,8 @@ def apply(
 def _columns(build: RunBuilder, metrics: Mapping[str, float], extra: dict[str, float], line: int) -> dict[str, float]:
     """The columns of a step. A key that comes second to another one of its column goes to `extra`."""
     values: dict[str, float] = {}
-    for key, column in COLUMNS.items():
-        found = metrics.get(key)
-        if found is None:
-            continue
+    for key, column in _shape(tuple(metrics)).columns:
+        found = metrics[key]
         if not math.isfinite(found):
             build.note("warning", f"{key} is {found}", line)
         elif column in values:

@@ -51,7 +51,7 @@ class EngineLines:
             return True
         if "#running-req" in text or "ServerArgs(" in text or "max_total_num_tokens=" in text:
             used = self._sglang.take(text, line) or used
-        elif "INFO" in (head := text[:_HEADER]) or "WARNING" in head:
+        elif ("INFO" in (head := text[:_HEADER]) or "WARNING" in head) and " HTTP/1." not in text:  # a server's requests
             used = self._fact(text, line, clock) or used
         return used
 
@@ -74,7 +74,7 @@ class EngineLines:
     def _stats(self, found: Stats, text: str, line: int, clock: YearlessClock) -> None:
         before = text[max(0, found.at - 110) : found.at]
         at = self._moment(before, clock)
-        pids = PID.findall(text[max(0, found.at - 220) : found.at])
+        pids = PID.findall(text[max(0, found.at - 220) : found.at]) if "pid=" in text else ()
         engine = "/".join(part for part in (pids[-1] if pids else "", found.engine) if part)
         self.build.engine(
             "log",

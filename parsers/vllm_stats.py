@@ -20,6 +20,10 @@ _PREEMPTIONS: Final = re.compile(r"\bPreemptions: (\d+)")
 #: The device's name comes first (`GPU`, `CPU`, `XPU`); version 0 adds the host's cache behind it.
 _KV: Final = re.compile(r"KV cache usage: ([\d.]+)%")
 _HIT: Final = re.compile(r"Prefix cache hit rate: (?:GPU: )?([\d.]+)%")
+#: The order of version 1, which is read at once.
+_USUAL: Final = re.compile(
+    r", Running: (\d+) reqs, Waiting: (\d+) reqs, \w+ KV cache usage: (\d+\.\d+)%(?:, Prefix cache hit rate: (\d+\.\d+)%)?"
+)
 _OUTPUT: Final = re.compile(r"(?:output|Generation Speed): ([\d.]+) toks/s")
 
 
@@ -59,22 +63,24 @@ def stats(text: str) -> Stats | None:
     if match is None:
         return None
     before, tail = text[max(0, match.start() - 40) : match.start()], text[match.end() : match.end() + 400]
-    number = _ENGINE.search(before) or _AGGREGATED.search(before)
+    number = (_ENGINE.search(before) or _AGGREGATED.search(before)) if before.endswith(": ") else None
     try:
         gen, prompt = float(match["gen"]), float(match["prompt"])
     except ValueError:
         return None
+    usual = _USUAL.match(tail)
+    running, waiting, kv_cache, hit = usual.groups() if usual else (None, None, None, None)
     return Stats(
         at=match.start(),
         engine=number.group(1) + (" engines" if number.re is _AGGREGATED else "") if number else "",
         classic="Pending: " in tail,
         gen_tok_s=gen,
         prompt_tok_s=prompt,
-        running=_find(_RUNNING, tail),
-        waiting=_find(_WAITING, tail),
-        kv_cache=_find(_KV, tail, 100),
-        prefix_hit=_find(_HIT, tail, 100),
-        preemptions=_find(_PREEMPTIONS, tail),
+        running=float(running) if running else _find(_RUNNING, tail),
+        waiting=float(waiting) if waiting else _find(_WAITING, tail),
+        kv_cache=float(kv_cache) / 100 if kv_cache else _find(_KV, tail, 100),
+        prefix_hit=float(hit) / 100 if hit else _find(_HIT, tail, 100),
+        preemptions=_find(_PREEMPTIONS, tail) if "Preemptions: " in tail else None,
     )
 
 

@@ -157,8 +157,7 @@ def test_no_serious_barrier(page: Page, server: str, axe: str) -> None:
     for view in VIEWS:
         visit(page, server, view, PHASES, HAND)
         drawn(page)
-        for each in page.locator("details:not([open]) > summary").all():
-            each.click()
+        page.evaluate("document.querySelectorAll('details:not([open]) > summary').forEach(each => each.click())")
         settled(page)
         page.evaluate(axe)
         found = page.evaluate("axe.run({exclude: [['.stDataFrameGlideDataEditor']]}, {resultTypes: ['violations']})")[

@@ -45,4 +45,5 @@ def test_the_list_of_runs_follows_all_of_them(page: Page, server: str, tmp_path:
     expect(page.get_by_text("✓ finished").first).to_be_visible(timeout=20_000)
     expect(page.get_by_text("Following 2 runs.")).to_be_visible()
     page.get_by_role("button", name="run-b").click()
+    expect(page.get_by_role("heading", name="run-b")).to_be_visible()
     expect(page.locator(".tl-title")).to_contain_text("step 50 of 50")

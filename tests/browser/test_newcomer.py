@@ -43,27 +43,27 @@ def hand(page: Page, server: str) -> Iterator[Hand]:
 
 def test_upload_and_read_the_finish_time(hand: Hand) -> None:
     hand.drop(SAMPLE)
-    expect(hand.page.locator(".tl-card").first).to_contain_text(re.compile(r"Finish(es|ed)\s.*\d\d:\d\d", re.DOTALL))
+    expect(hand.page.locator(".tl-card").first).to_contain_text(re.compile(r"Finish(es|ed).*after 5\sm"))
     assert hand.clicks == 1
 
 
 def test_find_the_largest_time_eater(hand: Hand) -> None:
     hand.drop(*(each for each in PHASES.iterdir() if each.is_file()))
-    expect(hand.page.locator(".tl-say").first).to_contain_text("sampling takes 71 % of a step")
-    expect(hand.page.get_by_text(re.compile("A mean step takes .*: sampling"))).to_be_visible()
+    expect(hand.page.locator(".tl-say").first).to_contain_text("sampling takes 71 % of a step")  # the answer itself
+    expect(hand.page.get_by_text(re.compile("A mean step takes .* sampling"))).to_be_visible()
 
 
 def test_see_why_one_run_is_slower(hand: Hand) -> None:
     hand.drop(SAMPLE, HAND)
     hand.click(hand.page.get_by_role("button", name="Compare them"))
     expect(
-        hand.page.get_by_text(re.compile("A step of .* takes .* s (longer|shorter) than one of .*: .* by "))
+        hand.page.get_by_text(re.compile("A step of .* takes .* s (longer|shorter) than one of .* by "))
     ).to_be_visible()
 
 
 def test_find_what_fits_into_three_hours(hand: Hand) -> None:
     hand.click(hand.page.get_by_role("link", name="Budget"))
-    expect(hand.page.locator(".tl-cards").first).to_contain_text(re.compile(r"Fits into 3\sh\s+inferred\s+659\ssteps"))
+    expect(hand.page.locator(".tl-cards").first).to_contain_text(re.compile(r"Fits into 3\sh.*659\ssteps"))
 
 
 def test_send_a_report_to_a_colleague(hand: Hand, tmp_path: Path) -> None:

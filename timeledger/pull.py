@@ -19,6 +19,8 @@ MUST_PAY: Final = 0.8
 CLEAR_TREND: Final = 1.5
 #: Steps of the last third this much slower than those of the first may be so because answers grew.
 _SLOWER: Final = 1.1
+#: Steps to come are taken to be at most this much quicker than the quickest that the fit has seen.
+_LEAST: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,9 @@ def _factor(line: Line, x: Array, path: Array, limit: float | None) -> float:
     now = lengths.late_value(x)
     path = np.clip(path, 0.0, np.inf if limit is None else max(limit, now))
     here = float(line.a + line.b * now)
-    return float(np.log(max(float(np.mean(line.at(path))), 1e-9) / here)) if here > 0 else 0.0
+    # answers that shrink towards nothing still cost a step its fixed part, which a line through long ones does not see
+    least = max(_LEAST * float(line.at(x).min()), 1e-9)
+    return float(np.log(max(float(np.mean(line.at(path))), least) / here)) if here > 0 else 0.0
 
 
 def pays(step: Array, x: Array, wall: Array, limit: float | None) -> bool:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.simulate import Plan, simulate
 from timeledger import schema
+from timeledger.analysis import analyse
 from timeledger.clock import clock
 from timeledger.cutting import cut_after
 from timeledger.growth import fit_growth
@@ -244,3 +245,18 @@ def test_published_cumulative_times(gpus: int) -> None:
     # Once the pace has changed, it is said.
     changed = projection_of(rows_run(wall[:3], 400, span=100))
     assert gpus != 32 or any("has become slower" in each for each in changed.warnings)
+
+
+def test_shrinking_answers_never_make_the_rest_free() -> None:
+    """Answers that fall towards 0 leave at least a part of the quickest step for each step to come."""
+    rows = [
+        {"segment": 0, "step": n, "span": 1, "step_s": 0.02 * (400 - 6 * n), "len_mean": 400.0 - 6 * n}
+        for n in range(1, 61)
+    ]
+    run = Run(
+        RunInfo(name="x", format="x", settings={"total_steps": Setting(value=50_000, source="x")}),
+        schema.conform(pl.DataFrame(rows), schema.STEPS),
+    )
+    rest = analyse(run).projection.remaining_s
+    assert rest is not None
+    assert rest.low > 0.2 * 49_940 * 0.02 * 40

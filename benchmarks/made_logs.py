@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Final
-
 
 _WORDS: Final = (
     "the answer follows from what we know about each side so we first look at how many apples are left and then share "

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import polars as pl
 
-from dashboard.charts import blank, filled, floats, plain, thin
+from dashboard.charts import blank, filled, floats, plain, small, thin
 from dashboard.language import mark, t
 from dashboard.localised import phase as phase_name
 from dashboard.localised import seconds, share, signed
@@ -141,8 +141,8 @@ def curves(comparison: Comparison, column: str, over: str, dark: bool) -> go.Fig
         kept = thin(len(values), values, limit=1000)
         figure.add_trace(
             go.Scatter(
-                x=floats(rows[over])[kept],
-                y=values[kept],
+                x=small(floats(rows[over])[kept]),
+                y=small(values[kept]),
                 mode="lines+markers" if rows.height < 3 else "lines",
                 name=plain(analysis.run.name, 34),
                 line={

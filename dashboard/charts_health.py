@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 import polars as pl
 
-from dashboard.charts import blank, floats, see_through, thin
+from dashboard.charts import blank, floats, see_through, small, thin
 from dashboard.language import mark, t
 from dashboard.theme import Theme, theme
 
@@ -135,8 +135,8 @@ def _trace(line: Line, axis: str, inks: Theme) -> go.Scatter:
     shown = floats(line.values)
     kept = thin(len(shown), shown, limit=1000)
     return go.Scatter(
-        x=np.asarray(line.x)[kept],
-        y=shown[kept],
+        x=small(np.asarray(line.x)[kept]),
+        y=small(shown[kept]),
         yaxis=axis,
         mode="lines+markers" if len(shown) < 3 else "lines",
         name=line.name,

@@ -18,6 +18,7 @@ from dashboard.charts import (
     lowest,
     plain,
     see_through,
+    small,
     thin,
 )
 from dashboard.language import mark, t
@@ -88,7 +89,7 @@ def profile(analysis: Analysis, unit: str, dark: bool) -> go.Figure | None:
         return None
     names = [name for name in table.columns if name != "step"]
     total = floats(table.select(pl.sum_horizontal(pl.col(names).fill_null(0))).to_series())
-    table = table[thin(table.height, total)]
+    table = table[thin(table.height, total, limit=1500)]
     suffix = {"seconds": " s", "share of a step": " %"}.get(unit, " s")
     figure = blank(dark, height=390, y=t("% of a step") if unit == UNITS[1] else t(unit))
     for name in names:
@@ -109,13 +110,13 @@ def _layer(table: pl.DataFrame, name: str, dark: bool, suffix: str) -> go.Bar | 
     shown = look(name)
     colour, values = shown.colour(dark), floats(table[name])
     common: dict[str, Any] = {
-        "x": table["step"].to_numpy(),
+        "x": small(table["step"].to_numpy()),
         "name": plain(phase(name), 40),
         "hovertemplate": "%{y:,.3~r}" + suffix,
     }
     outlined = name == "unexplained"
     if table.height <= _BARS:
-        return go.Bar(y=values, marker=filled(colour, shown.hatch, outlined=outlined), **common)
+        return go.Bar(y=small(values), marker=filled(colour, shown.hatch, outlined=outlined), **common)
     pattern = {
         "shape": shown.hatch,
         "fgcolor": colour,
@@ -127,7 +128,7 @@ def _layer(table: pl.DataFrame, name: str, dark: bool, suffix: str) -> go.Bar | 
     if shown.hatch:
         fill |= {"fillpattern": pattern}
     line = {"width": 1 if outlined else 0, "color": colour}
-    return go.Scatter(y=np.nan_to_num(values), mode="lines", stackgroup="step", line=line, **fill, **common)
+    return go.Scatter(y=small(np.nan_to_num(values)), mode="lines", stackgroup="step", line=line, **fill, **common)
 
 
 def _clickable(table: pl.DataFrame, names: list[str]) -> go.Scatter:
@@ -135,7 +136,12 @@ def _clickable(table: pl.DataFrame, names: list[str]) -> go.Scatter:
     top = floats(table.select(pl.sum_horizontal(pl.col(names).fill_null(0))).to_series())
     marker = {"size": 5, "opacity": 0.0, "color": "rgba(0,0,0,0)"}
     return go.Scatter(
-        x=table["step"].to_numpy(), y=top, mode="markers", marker=marker, showlegend=False, hoverinfo="none"
+        x=small(table["step"].to_numpy()),
+        y=small(top),
+        mode="markers",
+        marker=marker,
+        showlegend=False,
+        hoverinfo="none",
     )
 
 
@@ -175,11 +181,11 @@ def step_cost(timing: Timing, dark: bool) -> go.Figure | None:
     kept = points[thin(points.height, floats(points["wall_s"]))]
     figure.add_trace(
         go.Scatter(
-            x=floats(kept["x"]),
-            y=floats(kept["wall_s"]),
+            x=small(floats(kept["x"])),
+            y=small(floats(kept["wall_s"])),
             mode="markers",
             name=t("a step"),
-            customdata=kept["step"].to_numpy(),
+            customdata=small(kept["step"].to_numpy()),
             marker={"color": inks.accent, "size": 6, "opacity": 0.55},
             hovertemplate=t(
                 "step {step}: {tokens} tokens, {time}", step="%{customdata}", tokens="%{x:,.0f}", time="%{y:.1f} s"
@@ -227,8 +233,8 @@ def lengths(steps: pl.DataFrame, growth: Growth, dark: bool) -> go.Figure | None
     if cut.height:
         kept = cut[thin(cut.height, floats(cut["truncated"]))]
         bars = go.Bar(
-            x=kept["step"].to_numpy(),
-            y=floats(kept["truncated"]) * 100,
+            x=small(kept["step"].to_numpy()),
+            y=small(floats(kept["truncated"]) * 100),
             yaxis="y2",
             name=t("cut at the limit, %"),
             marker={"color": see_through(inks.alarm if not dark else "#F4A261", 0.6), "line": {"width": 0}},
@@ -236,7 +242,7 @@ def lengths(steps: pl.DataFrame, growth: Growth, dark: bool) -> go.Figure | None
         )
         figure.add_trace(bars)
         top = max(5.0, highest(cut["truncated"]) * 100)
-        small = {"size": 10, "color": inks.soft}
+        fine = {"size": 10, "color": inks.soft}
         figure.update_layout(
             xaxis={"anchor": "y2"},
             yaxis={"domain": [0.24, 1]},
@@ -245,7 +251,7 @@ def lengths(steps: pl.DataFrame, growth: Growth, dark: bool) -> go.Figure | None
                 "range": [0, top],
                 "nticks": 3,
                 "ticksuffix": " %",
-                "tickfont": small,
+                "tickfont": fine,
                 "gridcolor": inks.grid,
             },
         )

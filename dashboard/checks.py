@@ -9,8 +9,6 @@ import streamlit as st
 from dashboard import parts
 from dashboard.language import mark, spoken, t
 from timeledger.gates import Check, Checked
-from timeledger.results import Analysis
-from timeledger.smoke import check
 
 #: A shape and a word for every status.
 _MARKS: Final = {
@@ -29,9 +27,8 @@ TITLES: Final = (
 )  # fmt: skip
 
 
-def panel(analysis: Analysis) -> None:
+def panel(found: Checked) -> None:
     """All gates, what needs a look on top."""
-    found = check(analysis)
     parts.head(t("Smoke test"))
     parts.say(_sentence(found))
     with st.expander(t("All gates ({count})", count=len(found.checks)), icon=":material/checklist:"):

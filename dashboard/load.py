@@ -21,14 +21,16 @@ import streamlit as st
 
 from dashboard import state
 from dashboard.language import t
-from parsers import Live, read_all, read_uploads
+from parsers import Live, read_all, read_uploads, renames
 from timeledger import moment
 from timeledger.advice import Advised, advise
 from timeledger.analysis import analyse
-from timeledger.compare import Comparison, Ledger, between, compare
+from timeledger.compare import Comparison, Ledger, between, compare, within
 from timeledger.errors import TimeledgerError
-from timeledger.results import Analysis, Facts
+from timeledger.gates import Checked
+from timeledger.results import Analysis, Facts, State
 from timeledger.run import Run
+from timeledger.smoke import check
 
 Made = TypeVar("Made")
 #: A path is looked at no more often than this, however many sessions ask.
@@ -67,8 +69,9 @@ class Opened:
 class Follower:
     """One path, followed for all sessions: its runs, how often they changed, and when it last grew."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, mapping: tuple[tuple[str, str], ...] = ()) -> None:
         self._path = path
+        self._mapping = mapping
         self._live: Live | None = None
         self._place: tuple[int, int] | None = None
         self._lock = Lock()
@@ -92,7 +95,7 @@ class Follower:
     def _poll(self) -> None:
         place = _place(self._path)
         if self._live is None or (place is not None and place != self._place):
-            self._live, self._place = Live([self._path]), place
+            self._live, self._place = Live([self._path], mapping=self._mapping), place
         runs = self._live.poll()
         if not runs and not self._runs:
             raise self._nothing(self._live)
@@ -106,7 +109,7 @@ class Follower:
         """Why a path gives no run: what a file begins with, or what was looked for in a folder."""
         if Path(self._path).is_file():
             try:
-                read_all(self._path)
+                read_all(self._path, mapping=self._mapping)
             except TimeledgerError as error:
                 return error
         return live.nothing()
@@ -137,15 +140,22 @@ class Newest(Generic[Made]):
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
+def _follower(path: str, mapping: tuple[tuple[str, str], ...]) -> Follower:
+    """The one follower of a path, read with these names."""
+    return Follower(path, mapping)
+
+
 def follower(path: str) -> Follower:
-    """The one follower of a path."""
-    return Follower(path)
+    """The one follower of a path, read with the names that this session uses."""
+    return _follower(path, mapping())
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _read_dropped(digest: str, _files: tuple[tuple[str, bytes], ...]) -> tuple[Run, ...]:
-    """Runs of dropped files; the digest is that of names and bytes, so it alone decides."""
-    return read_uploads(_files)
+def _read_dropped(
+    digest: str, _files: tuple[tuple[str, bytes], ...], mapping: tuple[tuple[str, str], ...]
+) -> tuple[Run, ...]:
+    """Runs of dropped files; the digest is that of names and bytes, so it and the names for the keys decide."""
+    return read_uploads(_files, mapping=mapping)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -154,9 +164,18 @@ def _analyses(key: str, facts: Facts) -> Newest[Analysis]:
     return Newest()
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What is said of a run beside its analysis: what to change, the smoke test's gates, its late part against its early one."""
+
+    advised: Advised
+    checked: Checked
+    pace: Ledger
+
+
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _advice(key: str, facts: Facts) -> Newest[Advised]:
-    """The place of a run's advice."""
+def _judged(key: str, facts: Facts, state: State) -> Newest[Judged]:
+    """The place of a run's judgement; a run that stalls is judged anew."""
     return Newest()
 
 
@@ -190,6 +209,24 @@ def opened() -> Opened:
             notices.append((", ".join(lost), t("Not a log that timeledger knows; the other files were read.")))
         entries += _entries(upload.digest, upload.runs, 0, None)
     return Opened(_with_unique_labels(entries), tuple(problems), tuple(notices))
+
+
+def mapping() -> tuple[tuple[str, str], ...]:
+    """The reader's names as pairs; a link with names that cannot be used reads as if it had none."""
+    try:
+        return renames(state.renames())
+    except TimeledgerError:
+        return ()
+
+
+def rename(texts: tuple[str, ...]) -> str | None:
+    """Take over names such as `my_len=len_mean`; the message when they cannot be used."""
+    try:
+        renames(texts)
+    except TimeledgerError as error:
+        return str(error)
+    state.rename(texts)
+    return None
 
 
 def _look(path: str) -> tuple[int, tuple[Run, ...]]:
@@ -229,7 +266,7 @@ def drop(files: Sequence[tuple[str, bytes]]) -> str | None:
     key = digest.hexdigest()
     try:
         with st.spinner(t("Reading …")):
-            runs = _read_dropped(key, tuple(files))
+            runs = _read_dropped(key, tuple(files), mapping())
     except TimeledgerError as error:
         return str(error)
     state.add_upload(state.Upload(key, tuple(name for name, _ in files), runs))
@@ -264,9 +301,10 @@ def analysed(entry: Entry) -> Analysis:
     return moment.at(made, datetime.now(UTC), state.zone())
 
 
-def advised(entry: Entry, analysis: Analysis) -> Advised:
-    """What to change first in an open run."""
-    return _advice(entry.key, facts(entry.key)).of(entry.version, lambda: advise(analysis))
+def judged(entry: Entry, analysis: Analysis) -> Judged:
+    """What to change first in an open run, whether it is worth going on, and how its pace changed."""
+    place = _judged(entry.key, facts(entry.key), analysis.state)
+    return place.of(entry.version, lambda: Judged(advise(analysis), check(analysis), within(analysis)))
 
 
 def compared(entries: Sequence[Entry]) -> Comparison:

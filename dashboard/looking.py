@@ -87,7 +87,10 @@ def _show(entry: Entry, analysis: Analysis, step: int) -> None:
     row = rows.row(0, named=True)
     if row["step"] != step:
         st.caption(t("The log holds no row for this step; the next one is step {step}.", step=f"{row['step']:,}"))
-    told = "".join(f"<div><dt>{parts.safe(name)}</dt><dd>{parts.safe(parts.together(value))}</dd></div>" for name, value in facts(analysis, row))
+    told = "".join(
+        f"<div><dt>{parts.safe(name)}</dt><dd>{parts.safe(parts.together(value))}</dd></div>"
+        for name, value in facts(analysis, row)
+    )
     st.html(f'<dl class="tl-facts">{told}</dl>')
     line, number = _line(entry, analysis, row), row["line"]
     if number:

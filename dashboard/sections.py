@@ -11,6 +11,7 @@ from dashboard import (
     charts_run,
     checks,
     differences,
+    load,
     looking,
     parts,
     retold,
@@ -20,7 +21,7 @@ from dashboard import (
 )
 from dashboard.language import shown, t
 from dashboard.load import Entry
-from timeledger import compare
+from timeledger.compare import Ledger
 from timeledger.results import Analysis
 
 
@@ -46,11 +47,11 @@ def evidence(entry: Entry, analysis: Analysis) -> None:
     with left:
         when_it_ends(analysis, dark)
         lengths(analysis, dark)
-        pace(analysis, dark)
+        pace(load.judged(entry, analysis).pace, dark)
     with right:
         step_cost(analysis, dark)
         health(analysis, dark)
-    checks.panel(analysis)
+    checks.panel(load.judged(entry, analysis).checked)
     the_engine(analysis, dark)
 
 
@@ -89,9 +90,8 @@ def lengths(analysis: Analysis, dark: bool) -> None:
     parts.chart(figure, "lengths", retold.growth(growth), title=t("How long answers are"), missing=growth.why or "")
 
 
-def pace(analysis: Analysis, dark: bool) -> None:
+def pace(ledger: Ledger, dark: bool) -> None:
     """Longer answers or a slower machine: the late part of the run against its early part."""
-    ledger = compare.within(analysis)
     if ledger.step_s is None:
         return
     parts.head(t("Longer answers or a slower machine"))

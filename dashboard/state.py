@@ -1,6 +1,6 @@
 """What the page remembers: what makes a link in the URL, everything else under keys named here only.
 
-In the URL: open paths, the chosen run, compared runs, ticked advice, the time budget, the language if it was switched.
+In the URL: open paths, the chosen run, compared runs, ticked advice, names of the reader's own log, the time budget, the language if it was switched.
 Streamlit empties the URL's parameters when the reader goes to another view; `restore` puts them back.
 """
 
@@ -24,6 +24,7 @@ _CHOSEN: Final = "tl_chosen"
 _UPLOADS: Final = "tl_uploads"
 _COMPARED: Final = "tl_compared"
 _TICKED: Final = "tl_ticked"
+_RENAMES: Final = "tl_map"
 _HOURS: Final = "tl_hours"
 _LANGUAGE: Final = "tl_language"
 _SEEN: Final = "tl_seen"
@@ -34,7 +35,7 @@ _ROUND: Final = "tl_round"
 _PLAN: Final = "tl_plan"
 _PLAN_FROM: Final = "tl_plan_from"
 #: URL parameters that hold several values, and those that hold one -> where the session keeps them.
-_SEVERAL: Final = {"path": _PATHS, "with": _COMPARED, "tick": _TICKED}
+_SEVERAL: Final = {"path": _PATHS, "with": _COMPARED, "tick": _TICKED, "map": _RENAMES}
 _ONE: Final = {"run": _CHOSEN, "hours": _HOURS, "lang": _LANGUAGE}
 #: The environment variable through which `timeledger open PATH...` hands its paths over.
 ENVIRONMENT: Final = "TIMELEDGER_PATHS"
@@ -143,6 +144,18 @@ def ticked() -> tuple[str, ...]:
 def tick(rules: tuple[str, ...]) -> None:
     """Try out the advice of these rules."""
     st.session_state[_TICKED] = rules
+    _write()
+
+
+def renames() -> tuple[str, ...]:
+    """Names that only the reader's own log uses, as KEY=COLUMN."""
+    found: tuple[str, ...] = st.session_state.get(_RENAMES, ())
+    return found
+
+
+def rename(texts: tuple[str, ...]) -> None:
+    """Read logs with these names from now on."""
+    st.session_state[_RENAMES] = texts
     _write()
 
 

@@ -20,6 +20,7 @@ def ask() -> None:
         _drop()
         st.markdown("##### " + t("Or name a file or a run's folder on this machine"), anchors=False)
         _path()
+        _names()
     with right:
         st.markdown("##### " + t("Or look at a sample"), anchors=False)
         _samples()
@@ -62,6 +63,22 @@ def _path() -> None:
         if st.button(parts.quiet(each, 90), key=f"recent_{each}", icon=":material/history:", type="tertiary"):
             state.open_path(each)
             _go()
+
+
+def _names() -> None:
+    """Names that no reader can know (`my_len=len_mean`); they stay in the link."""
+    typed = st.text_input(
+        t("Names only your log uses"),
+        value=", ".join(state.renames()),
+        placeholder="my_len=len_mean, took=step_s",
+        help=t("KEY=COLUMN, several with commas. Files dropped afterwards and all paths are read with them."),
+    )
+    texts = tuple(each.strip() for each in typed.split(",") if each.strip())
+    if texts != state.renames():
+        message = load.rename(texts)
+        if message is None:
+            st.rerun()
+        parts.failure(typed, message)
 
 
 def _samples() -> None:

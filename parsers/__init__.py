@@ -16,6 +16,7 @@ from parsers.discover import RunSources, SourceFile, discover
 from parsers.formats import FORMATS
 from parsers.live import Live
 from parsers.merge import merge
+from parsers.rows import renames
 from parsers.source import Feeder, detect_head, origin_of, read_whole
 from parsers.uploads import read_uploads as _read_uploads
 from timeledger.errors import BadLog, UnknownFormat, UnreadableSource
@@ -23,7 +24,7 @@ from timeledger.run import Run
 
 __all__ = [
     "FORMATS", "Live", "RunSources", "SourceFile", "detect", "discover", "merge", "read", "read_all", "read_paths",
-    "read_uploads",
+    "read_uploads", "renames",
 ]  # fmt: skip
 
 Source = str | Path | bytes | bytearray | memoryview

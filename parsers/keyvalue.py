@@ -20,7 +20,7 @@ from parsers.rows import RowWriter, Sorted, merge, resolver
 from parsers.shapes import Shapes
 from parsers.tables import TextTable
 from parsers.text import Bar, Piece, YearlessClock, stamp_has_zone
-from parsers.vllm import EngineLines
+from parsers.vllm import EngineLines, mentions_engine
 from timeledger.run import Run
 
 _WORST: Final = 99
@@ -29,6 +29,8 @@ _DIGITS: Final = re.compile(r"\d+")
 _SHORT: Final = 40
 #: In a longer source one row alone must tell so many things.
 _RICH: Final = 4
+#: So many rows settle what a source is, when they are alike.
+_ENOUGH: Final = 8
 _GUESSED: Final = "no step number in the log: rows are counted"
 
 
@@ -42,6 +44,7 @@ class _KeyValueReader(LineReader):
         self._look = resolver(origin.mapping)
         self._clock = YearlessClock(origin.modified)
         self._engine = EngineLines(self.build)
+        self._engines = True
         self._table = TextTable(self._look)
         self._shapes = Shapes(lambda text: read_line(text, self._look))
         self._restart()
@@ -65,10 +68,15 @@ class _KeyValueReader(LineReader):
         self.evaluated = False
         self._epochs = Epochs()
 
+    def feed(self, data: bytes) -> None:
+        """Take a block of whole lines."""
+        self._engines = mentions_engine(data)
+        super().feed(data)
+
     def take(self, piece: Piece) -> None:
         """Read one piece."""
         no, text = piece
-        if self._engine.take(text, no, self._clock):
+        if self._engines and self._engine.take(text, no, self._clock):
             self._open = False
             return
         raw = text.encode(errors="replace")
@@ -345,10 +353,14 @@ def _generation(values: Sorted) -> None:
 def recognises(head: Head) -> Confidence:
     """LIKELY: two rows of one shape and different steps. MAYBE: one row, or a short source with metrics and no step."""
     reader = _KeyValueReader(Origin(head.name))
-    first = ""
+    first, enough = "", _ENOUGH
     for no, text in enumerate(head.lines, 1):
         reader.take(Piece(no, text))
         first = first or (text.strip()[:100] if reader.found or reader.evaluated else "")
+        if reader.rows >= enough:
+            if reader.alike:  # the rest of the head would say the same
+                break
+            enough *= 2
     if reader.rows >= 2 and reader.alike:
         return Confidence(Sure.LIKELY, first)
     few = head.whole and len(head.lines) <= _SHORT

@@ -12,6 +12,7 @@ from typing import Final
 
 from parsers import field_names as names
 from parsers.fields import spell_apart
+from parsers.keyvalue_lines import is_prose
 
 _LETTERS: Final = re.compile(r"[a-z]+")
 #: Words of which every key with a meaning that is not spelled out in `field_names.EXACT` holds one (see `field_rules`).
@@ -61,7 +62,9 @@ _DIGITS: Final = b"0123456789"
 _MARKED: Final = re.compile(
     r"(?:step|iter\w*|update|it|episode|round|rollout|batch|epoch)\s*[=:#]?\s*[\[(#]?\s*\d", re.IGNORECASE
 )
+_NO_CAPITALS: Final = bytes(place for place in range(256) if not 65 <= place < 91)
 _TABLE_START: Final = frozenset({"step", "iter", "upda", "glob"})
+_QUOTED: Final = re.compile(r'(?<=\s)"[A-Za-z][^"\\]*"')
 _MARK_WORDS: Final = frozenset(b"step iter iteration update it episode round rollout batch epoch".split())
 #: So many words behind the last number are more than a unit.
 _WORDS_BEHIND: Final = 4
@@ -75,14 +78,21 @@ def may_tell(text: str, raw: bytes) -> bool:
     if not piped and len(raw.translate(None, _DIGITS)) == len(raw):
         return text.lstrip(" *#")[:4].lower() in _TABLE_START
     words = raw.translate(_LOWER).split()
-    cases = raw.translate(_CASES)
-    if b"aA" in cases or b"AAa" in cases:
+    capitals = len(raw.translate(None, _NO_CAPITALS))
+    inside = capitals > 1 or (capitals == 1 and not text[:1].isupper())
+    if inside and (b"aA" in (cases := raw.translate(_CASES)) or b"AAa" in cases):
         words += spell_apart(text).encode().translate(_LOWER).split()
     return not _ALERT.isdisjoint(words) and (piped or _suspicious(text, words, raw.translate(_FIGURES).split()))
 
 
 def _suspicious(text: str, words: list[bytes], numbers: list[bytes]) -> bool:
     """True unless the line has words that belong to no key, no mark, and too few metrics to be one all the same."""
+    if is_prose(text) and text.lstrip(" *#")[:4].lower() not in _TABLE_START:
+        return False
+    if '"' in text and '":' not in text and "{" not in text:  # what stands in quotes is no key
+        words = _QUOTED.sub(" ", text).encode(errors="replace").translate(_LOWER).split()
+        if _ALERT.isdisjoint(words):
+            return False
     if "{" in text or not (_MARK_WORDS.isdisjoint(words) or _MARKED.search(text) is None):
         return True
     if b"it" in words and ("[" in text or "/" in text):  # a progress bar, a pace

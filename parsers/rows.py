@@ -100,6 +100,22 @@ def resolver(mapping: tuple[tuple[str, str], ...]) -> Resolver:
     return look
 
 
+def renames(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """A person's renames (`"my_len=len_mean"`) as pairs (key, column), checked.
+
+    Raises:
+        BadOption: not KEY=COLUMN, or no such column or phase; the text lists those there are.
+    """
+    pairs = []
+    for text in texts:
+        key, equals, column = (part.strip() for part in text.rpartition("="))
+        if not equals or not key:
+            raise BadOption(f'--map "{text}": wants KEY=COLUMN, such as "my_len=len_mean".')
+        _mapped(key, column)
+        pairs.append((key, column))
+    return tuple(pairs)
+
+
 def _mapped(key: str, name: str) -> Meaning:
     if name in {"step", "total_steps"}:
         return Meaning("step" if name == "step" else "total", name, -1)
@@ -132,7 +148,9 @@ def sort_out(pairs: Iterable[tuple[str, Value | float]], look: Resolver = resolv
             share = count / whole
             out.put(meaning.name, 1 - share if meaning.complement else share, meaning.rank)
     _nest(out)
-    if out.phases and all(phase == "other" for phase, _ in out.phases.values()):  # a duration, but nothing says it is a part of a step
+    if out.phases and all(
+        phase == "other" for phase, _ in out.phases.values()
+    ):  # a duration, but nothing says it is a part of a step
         out.extra.update({f"{key} (s)": seconds for key, (_, seconds) in out.phases.items()})
         out.phases = {}
     return out
@@ -262,14 +280,18 @@ class RowWriter:
         worse = 20 if sub else 0
         if (known := self._values.get(step)) is None:  # the usual case: one line a step
             known = self._values[step] = {}
-            self._ranks[step] = {name: rank + worse for name, rank in values.ranks.items()} if worse else dict(values.ranks)
+            self._ranks[step] = (
+                {name: rank + worse for name, rank in values.ranks.items()} if worse else dict(values.ranks)
+            )
             self._timed[step] = set()
             self.rows += 1
             new = values.columns
         else:
             ranks = self._ranks[step]
             new = {
-                name: value for name, value in values.columns.items() if values.ranks[name] + worse < ranks.get(name, 99)
+                name: value
+                for name, value in values.columns.items()
+                if values.ranks[name] + worse < ranks.get(name, 99)
             }
             ranks.update({name: values.ranks[name] + worse for name in new})
         if self.last is None or step > self.last:

@@ -12,7 +12,14 @@ import re
 from typing import Final
 
 from parsers.experiment import (
-    OF_LINE, OF_MARK, OF_SORTED, Found, Read, experiment, value_of, values_of,
+    OF_LINE,
+    OF_MARK,
+    OF_SORTED,
+    Found,
+    Read,
+    experiment,
+    value_of,
+    values_of,
 )  # fmt: skip
 from parsers.field_rules import SHARES
 from parsers.keyvalue_lines import Line
@@ -26,6 +33,7 @@ _MOST: Final = 200
 _LONGEST: Final = 1000
 _COUNTED: Final = 4096
 _VARIANTS: Final = 3
+_LINES_A_SHAPE: Final = 50
 _CHECK_EVERY: Final = 1024
 
 
@@ -37,7 +45,7 @@ class Shapes:
         self._shapes: dict[bytes, list[_Shape]] = {}
         self._wrong: set[bytes] = set()
         self._seen: dict[bytes, int] = {}
-        self._learned = 0
+        self._learned = self._told = 0
 
     def known(self, text: str, raw: bytes) -> Line | None:
         """What the line (`raw`: the same in UTF-8) says; None when it has to be read in full."""
@@ -58,11 +66,14 @@ class Shapes:
         if len(raw) > _LONGEST or self._learned >= _MOST:
             return
         key = raw.translate(None, _VARYING)
+        self._told += 1
         if len(self._seen) > _COUNTED:
             self._seen.clear()
         seen = self._seen[key] = self._seen.get(key, 0) + 1
-        # an experiment costs as much as reading a dozen lines: at the 8th, the 16th, the 32nd, ... line
-        if seen < 8 or seen & (seen - 1) or key in self._wrong or len(self._shapes.get(key, ())) >= _VARIANTS:
+        # an experiment costs as much as reading two dozen lines: at the 8th, the 16th, the 32nd, ... line, one in so many
+        if seen < 8 or seen & (seen - 1) or self._learned * _LINES_A_SHAPE > self._told:
+            return
+        if key in self._wrong or len(self._shapes.get(key, ())) >= _VARIANTS:
             return
         self._learned += 1
         line = self._read(text)  # afresh: the reader may change the one it has

@@ -115,9 +115,10 @@ def stamp_has_zone(text: str) -> bool:
 def _moment(year: int, parts: Sequence[str | None], offset: timedelta | None = None) -> datetime | None:
     """The moment of a year with month, day, hour, minute, second and fraction; None when there is no such one."""
     *whole, fraction = parts
+    month, day, hour, minute, second = (int(each or 0) for each in whole)
     micro = int(fraction.ljust(6, "0")[:6]) if fraction else 0
     try:
-        moment = datetime(year, *(int(each or 0) for each in whole), micro, tzinfo=UTC)
+        moment = datetime(year, month, day, hour, minute, second, micro, tzinfo=UTC)
         return moment - offset if offset else moment
     except (ValueError, OverflowError):
         return None
@@ -211,9 +212,9 @@ def _bars(text: str, drawn: bool, counted: bool) -> tuple[Bar, ...]:
         found.append(
             Bar(
                 text[at:start].strip().rstrip(":"),
-                int(n),
+                int(n or 0),
                 int(total) if total else None,
-                _clock(elapsed),
+                _clock(elapsed or ""),
                 None if remaining is None or remaining == "?" else _clock(remaining),
                 (1 / rate if unit.endswith("/s") else rate) if rate else None,
                 unit,

@@ -17,6 +17,15 @@ from parsers.vllm_stats import FinishedBar, Stats, finished_bars, prefix_hit, st
 _HEADER: Final = 200
 
 
+#: What every line that `EngineLines.take` reads holds one of.
+_MARKS: Final = (b"toks/s", b"throughput", b"#running-req", b"ServerArgs(", b"max_total_num_tokens=", b"INFO", b"WARNING")
+
+
+def mentions_engine(data: bytes) -> bool:
+    """False for a block of lines in which no line can be an engine's: told for a megabyte at the price of a few lines."""
+    return any(mark in data for mark in _MARKS)
+
+
 class EngineLines:
     """Reads the lines of inference engines (vLLM, SGLang) into engine samples, settings and events of `build`.
 

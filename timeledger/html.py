@@ -121,12 +121,12 @@ def _fan(analysis: Analysis) -> str:
     steps, fan = analysis.clock.steps, analysis.projection.fan
     lines = []
     if steps.height:
-        lines.append(svg.Line("elapsed", steps["step"].to_list(), steps["end_s"].to_list(), "#4477AA"))
+        lines.append(svg.Line("elapsed", steps["step"].to_list(), steps["end_s"].to_list(), look("rollout").light))
     bands = []
     if fan.height:
         x = fan["step"].to_list()
-        bands.append(svg.Band(x, fan["low"].to_list(), fan["high"].to_list(), "#4477AA"))
-        lines.append(svg.Line("projected", x, fan["elapsed_s"].to_list(), "#4477AA", dashed=True))
+        bands.append(svg.Band(x, fan["low"].to_list(), fan["high"].to_list(), look("rollout").light))
+        lines.append(svg.Line("projected", x, fan["elapsed_s"].to_list(), look("rollout").light, dashed=True))
     picture = svg.chart(
         lines, bands, x_title="step", label="Elapsed time over steps, with the projection", seconds=True
     )
@@ -138,13 +138,13 @@ def _length(analysis: Analysis) -> str:
     known = steps.drop_nulls("len_mean")
     if not known.height:
         return ""
-    lines = [svg.Line("mean length", known["step"].to_list(), known["len_mean"].to_list(), "#EE7733")]
+    lines = [svg.Line("mean length", known["step"].to_list(), known["len_mean"].to_list(), look("update").light)]
     longest = steps.drop_nulls("len_max")
     if longest.height:
-        lines.append(svg.Line("longest", longest["step"].to_list(), longest["len_max"].to_list(), "#AA3377"))
+        lines.append(svg.Line("longest", longest["step"].to_list(), longest["len_max"].to_list(), look("old_logprob").light))
     if growth.limit is not None:
         ends = [known["step"].to_list()[0], known["step"].to_list()[-1]]
-        lines.append(svg.Line("limit", ends, [growth.limit, growth.limit], "#7A7A7A", dashed=True))
+        lines.append(svg.Line("limit", ends, [growth.limit, growth.limit], look("evaluation").light, dashed=True))
     picture = svg.chart(lines, [], x_title="step", label="Answer length in tokens over steps", seconds=False)
     return (
         f"<h2>Answer length (tokens)</h2><figure>{picture}<figcaption>{escape(growth.sentence)}</figcaption></figure>"

@@ -19,7 +19,7 @@ else:
     with buttons, st.container(horizontal=True, horizontal_alignment="right", key="tl_tools"):
         facts.ask(entry)
     analysis = load.analysed(entry)
-    advised = load.advised(entry, analysis)
+    advised = load.judged(entry, analysis).advised
     with head:
         parts.title(analysis)
     answer = st.container(key="tl_answer")

@@ -148,8 +148,10 @@ def test_export_holds_every_row(ending: str, tmp_path: Path, capsys: pytest.Capt
     target = tmp_path / f"out.{ending}"
     assert main(["export", str(loop_log(tmp_path)), "--to", str(target)]) == 0
     assert "Wrote" in capsys.readouterr().out
-    reader = {"parquet": pl.read_parquet, "csv": pl.read_csv, "jsonl": pl.read_ndjson}[ending]
-    frame = reader(target)
+    if ending == "parquet":
+        frame = pl.read_parquet(target)
+    else:
+        frame = pl.read_csv(target) if ending == "csv" else pl.read_ndjson(target)
     assert frame["step"].to_list() == list(range(1, 21))
     assert frame["len_mean"].to_list() == [100 + 3 * n for n in range(1, 21)]
 

@@ -298,3 +298,23 @@ def test_the_same_file_dropped_twice_is_one_run() -> None:
     assert not app.exception
     app.switch_page(RUNS).run()
     assert app.dataframe[0].value.shape[0] == 1
+
+
+def test_names_of_a_log_of_ones_own_are_typed_once_and_kept_in_the_link(tmp_path: Path) -> None:
+    """A key that no table knows becomes a column; the link carries it; a wrong one gets one message."""
+    log = tmp_path / "own.log"
+    log.write_text(
+        "".join(f"step {n}/40 | zork {100 + n} | reward 0.{n % 9} | time {2 + n / 50:.2f}s\n" for n in range(1, 21))
+    )
+    app = AppTest.from_file(APP, default_timeout=60)
+    app.query_params["path"] = [str(log)]
+    app.query_params["map"] = ["zork=len_mean"]
+    app.run()
+    app.switch_page("views/run.py").run()
+    assert not app.exception
+    assert re.search(r"Answers grew from 10\d to 11\d tokens", said(app))
+
+    wrong = AppTest.from_file(APP, default_timeout=60).run()
+    names = next(each for each in wrong.text_input if each.label == "Names only your log uses")
+    names.set_value("zork=nonsense").run()
+    assert any("nonsense" in each.value for each in wrong.error)

@@ -98,15 +98,9 @@ def mapping(args: argparse.Namespace) -> tuple[tuple[str, str], ...]:
     Raises:
         BadOption: not KEY=COLUMN, or no such column; the text lists the columns.
     """
-    from timeledger import schema
+    import parsers
 
-    pairs = []
-    for text in args.map:
-        key, equals, column = text.rpartition("=")
-        if not equals or not key.strip() or column.strip() not in schema.STEPS:
-            raise BadOption(f'--map "{text}": wants KEY=COLUMN with one of the columns {", ".join(schema.MEASURES)}.')
-        pairs.append((key.strip(), column.strip()))
-    return tuple(pairs)
+    return parsers.renames(args.map)
 
 
 def read(args: argparse.Namespace) -> tuple[Run, ...]:

@@ -104,7 +104,10 @@ def vllm(rng: random.Random) -> Iterator[str]:
 def jsonl(rng: random.Random) -> Iterator[str]:
     """One object a line with keys of one's own."""
     for step in range(1, _PLAN):
-        yield json.dumps({"step": step, **_metrics(rng, step), "time/rollout": rng.random(), "time/update": rng.random()}) + "\n"
+        yield (
+            json.dumps({"step": step, **_metrics(rng, step), "time/rollout": rng.random(), "time/update": rng.random()})
+            + "\n"
+        )
 
 
 def verl_jsonl(rng: random.Random) -> Iterator[str]:

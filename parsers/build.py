@@ -8,104 +8,13 @@ from copy import copy
 from datetime import datetime
 from typing import Any, Final, Literal
 
-import polars as pl
-
 from parsers.base import Origin
+from parsers.frames import OPEN_ROWS, ExtraTable, Table
 from parsers.homes import PLAIN_NAMES, is_plain
 from timeledger import schema
 from timeledger.run import Note, NoteKind, Run, RunInfo, Setting, SettingValue
 
-#: Rows that may still change (late keys of a recent step); older ones are frozen into frames, so that `run` costs
-#: what is new, not what is there.
-_OPEN_ROWS: Final = 1024
-_CHUNK_ROWS: Final = 4096
 _STEP_COLUMNS: Final = frozenset(schema.STEPS)
-
-
-def frame_of(rows: list[dict[str, Any]], types: pl.Schema) -> pl.DataFrame:
-    """The rows as a frame: column by column, and moments as counts, which is several times as fast as row by row."""
-    given = set().union(*rows)
-    columns: list[pl.Series] = []
-    for name, dtype in types.items():
-        if name not in given:
-            columns.append(pl.Series(name, [None], dtype=dtype).new_from_index(0, len(rows)))
-        elif dtype == schema.UTC_TIME:
-            counts = [None if (at := row.get(name)) is None else round(at.timestamp() * 1e6) for row in rows]
-            columns.append(pl.Series(name, counts, dtype=pl.Int64).cast(dtype))
-        else:
-            columns.append(pl.Series(name, [row.get(name) for row in rows], dtype=dtype))
-    return pl.DataFrame(columns)
-
-
-def _compact(frames: list[pl.DataFrame]) -> None:
-    """Make one of every eight frames of a size: few pieces however long the log, and each row copied only now and then."""
-    while len(frames) >= 8 and frames[-8].height == frames[-1].height:
-        frames[-8:] = [pl.concat(frames[-8:], how="diagonal", rechunk=True)]
-
-
-class _Table:
-    """Rows of one schema: frozen chunks and a short open end."""
-
-    def __init__(self, columns: pl.Schema, keep_open: int = 0) -> None:
-        self._schema = columns
-        self._keep = keep_open
-        self._frames: list[pl.DataFrame] = []
-        self.rows: list[dict[str, Any]] = []
-
-    def add(self, row: dict[str, Any]) -> None:
-        self.rows.append(row)
-        if len(self.rows) >= _CHUNK_ROWS + self._keep:
-            cut = len(self.rows) - self._keep
-            self._frames.append(self._frame(self.rows[:cut]))
-            del self.rows[:cut]
-            _compact(self._frames)
-
-    def _frame(self, rows: list[dict[str, Any]]) -> pl.DataFrame:
-        return frame_of(rows, self._schema) if rows else schema.empty(self._schema)
-
-    @property
-    def is_empty(self) -> bool:
-        return not self._frames and not self.rows
-
-    def frame(self) -> pl.DataFrame:
-        return pl.concat([*self._frames, self._frame(self.rows)])
-
-    def copy(self) -> _Table:
-        other = copy(self)
-        other._frames, other.rows = list(self._frames), [dict(row) for row in self.rows]
-        return other
-
-
-class _Extra:
-    """Metrics without a column, one dict a row; the columns grow as names appear."""
-
-    def __init__(self) -> None:
-        self._frames: list[pl.DataFrame] = []
-        self.rows: list[dict[str, Any]] = []
-
-    def add(self, row: dict[str, Any]) -> None:
-        self.rows.append(row)
-        if len(self.rows) >= _CHUNK_ROWS + _OPEN_ROWS:
-            self._frames.append(self._frame(self.rows[:_CHUNK_ROWS]))
-            del self.rows[:_CHUNK_ROWS]
-            _compact(self._frames)
-
-    @staticmethod
-    def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
-        names = dict.fromkeys(name for row in rows for name in row)
-        types: dict[str, Any] = dict.fromkeys(names, pl.Float64) | {"segment": pl.Int64, "step": pl.Int64}
-        columns = {name: [row.get(name) for row in rows] for name in types}
-        return pl.DataFrame(columns, schema=types).select("segment", "step", pl.exclude("segment", "step"))
-
-    def frame(self) -> pl.DataFrame:
-        rows = [row for row in self.rows if len(row) > 2]
-        frames = [*self._frames, self._frame(rows)]
-        return pl.concat(frames, how="diagonal") if len(frames) > 1 else frames[0]
-
-    def copy(self) -> _Extra:
-        other = copy(self)
-        other._frames, other.rows = list(self._frames), [dict(row) for row in self.rows]
-        return other
 
 
 class RunBuilder:
@@ -123,12 +32,12 @@ class RunBuilder:
         self.train_runtime_s: float | None = None
         self.started_at: datetime | None = None
         self.settings: dict[str, Setting] = {}
-        self._steps = _Table(schema.STEPS, keep_open=_OPEN_ROWS)
-        self._phases = _Table(schema.PHASES)
-        self._engine = _Table(schema.ENGINE)
-        self._events = _Table(schema.EVENTS, keep_open=64)
-        self._progress = _Table(schema.PROGRESS)
-        self._extra = _Extra()
+        self._steps = Table(schema.STEPS, keep_open=OPEN_ROWS)
+        self._phases = Table(schema.PHASES)
+        self._engine = Table(schema.ENGINE)
+        self._events = Table(schema.EVENTS, keep_open=64)
+        self._progress = Table(schema.PROGRESS, keep_open=1)
+        self._extra = ExtraTable(keep_open=OPEN_ROWS)
         self._by_step: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
         self._notes: dict[tuple[NoteKind, str], Note] = {}
 
@@ -178,7 +87,9 @@ class RunBuilder:
         # rows never hold None
         row.update({key: value for key, value in values.items() if value is not None and (overwrite or key not in row)})
         if extra:
-            more.update({key: value for key, value in extra.items() if value is not None and (overwrite or key not in more)})
+            more.update(
+                {key: value for key, value in extra.items() if value is not None and (overwrite or key not in more)}
+            )
 
     def _open(self, step: int, line: int) -> tuple[dict[str, Any], dict[str, Any]]:
         row: dict[str, Any] = {"segment": self.segment, "step": step, "line": line}
@@ -186,7 +97,7 @@ class RunBuilder:
         self._steps.add(row)
         self._extra.add(more)
         self._by_step[step] = row, more
-        if len(self._by_step) > _OPEN_ROWS:
+        if len(self._by_step) > OPEN_ROWS:
             del self._by_step[next(iter(self._by_step))]
         self.last_step = step if self.last_step is None else max(self.last_step, step)
         return row, more

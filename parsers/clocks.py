@@ -46,8 +46,7 @@ def settle(run: Run) -> Run:
     if parts := [name for name in waiting if name.startswith(PART)]:
         run = _updates(run, parts)
         waiting = [name for name in run.extra.columns if name.startswith(_TAG)]
-    late = run.extra.select("segment", "step", *waiting)
-    steps = run.steps.join(late, on=["segment", "step"], how="left", maintain_order="left")
+    steps = _beside(run.steps, run.extra, waiting)
     told = []
     for name in waiting:
         steps, text = _settle_one(steps, name)
@@ -58,6 +57,14 @@ def settle(run: Run) -> Run:
     return replace(
         run, steps=steps.drop(waiting), extra=extra, notes=run.notes + tuple(_note(run, text) for text in told)
     )
+
+
+def _beside(steps: pl.DataFrame, extra: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """The steps with these columns of the other metrics, which mostly have the same rows."""
+    place = ["segment", "step"]
+    if steps.height == extra.height and steps.select(place).equals(extra.select(place)):
+        return steps.with_columns(extra.select(names))
+    return steps.join(extra.select(*place, *names), on=place, how="left", maintain_order="left")
 
 
 def _updates(run: Run, names: list[str]) -> Run:

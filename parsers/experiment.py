@@ -108,7 +108,9 @@ class Part:
         whole, point, rest = self.text.partition(".")
         if self.kind or not (whole + rest).isdigit():
             return []
-        first = ["0", "1", "9"] if len(whole) == 1 else ["1" + "0" * (len(whole) - 1), "9" * len(whole)] if whole else [""]
+        first = (
+            ["0", "1", "9"] if len(whole) == 1 else ["1" + "0" * (len(whole) - 1), "9" * len(whole)] if whole else [""]
+        )
         return [each + point + digit * len(rest) for each in first for digit in ("0", "5")]
 
     def pattern(self) -> str:
@@ -119,7 +121,7 @@ class Part:
             plain = self.text.replace(".", r"\.").replace("+", r"\+")
             return re.sub(r"\d+", lambda run: rf"\d{{{len(run.group())}}}", plain)
         if self.kind == "clock":
-            first, _, rest = self.text.partition(":")
+            rest = self.text.partition(":")[2]
             points = r"\.\d+" if "." in rest else ""
             return rf"(\d{{1,3}}(?::[0-5]\d){{{rest.count(':') + 1}}}{points})"
         plain = self.text.removeprefix("-")
@@ -216,9 +218,7 @@ def _note(found: Found, place: int, trial: tuple[str, list[float]]) -> None:
     found.trials.append((texts, trial[1]))
 
 
-def _first(
-    text: str, part: Part, others: list[str], frame: list[object], read: Read
-) -> tuple[str, list[float]] | None:
+def _first(text: str, part: Part, others: list[str], frame: list[object], read: Read) -> tuple[str, list[float]] | None:
     """The first of the other numbers with which the line is the same kind of line, and what it then tells."""
     for other in others:
         line = read(f"{text[: part.start]}{other}{text[part.end :]}")

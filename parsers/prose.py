@@ -99,8 +99,8 @@ def _suspicious(text: str, words: list[bytes], numbers: list[bytes]) -> bool:
         return True
     if not (_TIMED.isdisjoint(words) or _PARTS.isdisjoint(words)):
         return True
-    if len(numbers) >= 3:
-        if not _STATISTIC.isdisjoint(words) or "/s" in text or sum(word in _TELLING for word in words) >= 3:
-            return True
+    statistic = not _STATISTIC.isdisjoint(words) or "/s" in text or sum(word in _TELLING for word in words) >= 3
+    if len(numbers) >= 3 and statistic:
+        return True
     behind = text[text.rfind(numbers[-1].decode()) + len(numbers[-1]) :]
     return len(_LETTERS.findall(behind.lower())) < _WORDS_BEHIND or not {"[", "(", "<"}.isdisjoint(behind)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import pairwise
 from typing import Final
 
 from parsers.experiment import (
@@ -118,7 +119,7 @@ class _Shape:
         alone = all(len(sums) == 1 and sums[0][1] == 1.0 for sums in self._sums)
         self._alone = [sums[0][0] for sums in self._sums] if alone else None
         # `n/N` is a mark only while n is not above N
-        pairs = [place for place, (a, b) in enumerate(zip(taken, taken[1:], strict=False)) if b == a + 1 and parts[b].of]
+        pairs = [place for place, (a, b) in enumerate(pairwise(taken)) if b == a + 1 and parts[b].of]
         self._counts = [place for place in pairs if parts[taken[place]].of]
         self._above = [float(parts[taken[place]].text) > float(parts[taken[place + 1]].text) for place in self._counts]
 

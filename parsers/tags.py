@@ -184,7 +184,9 @@ def derive(tags: Mapping[str, float]) -> dict[str, float]:
         if count is None and tokens and whole and abs(tokens / whole - round(tokens / whole)) < 0.01:
             found["sequences"] = float(round(tokens / whole))
     total = tags.get("train/total_length", tags.get("rollout/total_lengths"))
-    answer = tags.get("train/response_length", tags.get("train/rollout/response_length_mean", tags.get("rollout/response_lengths")))
+    answer = tags.get(
+        "train/response_length", tags.get("train/rollout/response_length_mean", tags.get("rollout/response_lengths"))
+    )
     if total is not None and answer is not None:
         found["prompt_len"] = total - answer
     return found

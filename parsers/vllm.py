@@ -18,7 +18,15 @@ _HEADER: Final = 200
 
 
 #: What every line that `EngineLines.take` reads holds one of.
-_MARKS: Final = (b"toks/s", b"throughput", b"#running-req", b"ServerArgs(", b"max_total_num_tokens=", b"INFO", b"WARNING")
+_MARKS: Final = (
+    b"toks/s",
+    b"throughput",
+    b"#running-req",
+    b"ServerArgs(",
+    b"max_total_num_tokens=",
+    b"INFO",
+    b"WARNING",
+)
 
 
 def mentions_engine(data: bytes) -> bool:
@@ -60,7 +68,9 @@ class EngineLines:
             return True
         if "#running-req" in text or "ServerArgs(" in text or "max_total_num_tokens=" in text:
             used = self._sglang.take(text, line) or used
-        elif ("INFO" in (head := text[:_HEADER]) or "WARNING" in head) and " HTTP/1." not in text:  # a server's requests
+        elif (
+            "INFO" in (head := text[:_HEADER]) or "WARNING" in head
+        ) and " HTTP/1." not in text:  # a server's requests
             used = self._fact(text, line, clock) or used
         return used
 

@@ -141,7 +141,9 @@ def _length(analysis: Analysis) -> str:
     lines = [svg.Line("mean length", known["step"].to_list(), known["len_mean"].to_list(), look("update").light)]
     longest = steps.drop_nulls("len_max")
     if longest.height:
-        lines.append(svg.Line("longest", longest["step"].to_list(), longest["len_max"].to_list(), look("old_logprob").light))
+        lines.append(
+            svg.Line("longest", longest["step"].to_list(), longest["len_max"].to_list(), look("old_logprob").light)
+        )
     if growth.limit is not None:
         ends = [known["step"].to_list()[0], known["step"].to_list()[-1]]
         lines.append(svg.Line("limit", ends, [growth.limit, growth.limit], look("evaluation").light, dashed=True))

@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 PYTHON ?= python3.11
 BIN := .venv/bin
-LOGS ?=
+LOGS ?= sample_logs
 
 .PHONY: help setup run test check bench fix clean
 help:  ## Show this list

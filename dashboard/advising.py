@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard import load, parts, state, summary
+from dashboard import judging, parts, state, summary
 from dashboard.language import mark, t
 from dashboard.load import Entry
 from dashboard.localised import moment, seconds, share
@@ -32,7 +32,7 @@ _OF: Final = (
 
 def change_first(entry: Entry, analysis: Analysis) -> None:
     """The three best changes, one line each, and the way to all of them."""
-    best = [each for each in load.judged(entry, analysis).advised.advice if each.tier > 0][:3]
+    best = [each for each in judging.judged(entry, analysis).advised.advice if each.tier > 0][:3]
     if not best:
         return
     rows = "".join(f"<li><b>{parts.safe(t(each.title))}</b> {_gain(each)}</li>" for each in best)

@@ -23,14 +23,11 @@ from dashboard import state
 from dashboard.language import t
 from parsers import Live, read_all, read_uploads, renames
 from timeledger import moment
-from timeledger.advice import Advised, advise
 from timeledger.analysis import analyse
-from timeledger.compare import Comparison, Ledger, between, compare, within
+from timeledger.compare import Comparison, Ledger, between, compare
 from timeledger.errors import TimeledgerError
-from timeledger.gates import Checked
-from timeledger.results import Analysis, Facts, State
+from timeledger.results import Analysis, Facts
 from timeledger.run import Run
-from timeledger.smoke import check
 
 Made = TypeVar("Made")
 #: A path is looked at no more often than this, however many sessions ask.
@@ -164,21 +161,6 @@ def _analyses(key: str, facts: Facts) -> Newest[Analysis]:
     return Newest()
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What is said of a run beside its analysis: what to change, the smoke test's gates, its late part against its early one."""
-
-    advised: Advised
-    checked: Checked
-    pace: Ledger
-
-
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _judged(key: str, facts: Facts, state: State) -> Newest[Judged]:
-    """The place of a run's judgement; a run that stalls is judged anew."""
-    return Newest()
-
-
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _comparisons(keys: tuple[str, ...]) -> Newest[Comparison]:
     """The place of a comparison of these runs."""
@@ -299,12 +281,6 @@ def analysed(entry: Entry) -> Analysis:
     given = facts(entry.key)
     made = _analyses(entry.key, given).of(entry.version, lambda: analyse(entry.run, given))
     return moment.at(made, datetime.now(UTC), state.zone())
-
-
-def judged(entry: Entry, analysis: Analysis) -> Judged:
-    """What to change first in an open run, whether it is worth going on, and how its pace changed."""
-    place = _judged(entry.key, facts(entry.key), analysis.state)
-    return place.of(entry.version, lambda: Judged(advise(analysis), check(analysis), within(analysis)))
 
 
 def compared(entries: Sequence[Entry]) -> Comparison:

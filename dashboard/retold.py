@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import math
 from datetime import tzinfo
+from typing import TYPE_CHECKING
 
 from dashboard.language import mark, spoken, t
 from dashboard.localised import moment, seconds, share
-from timeledger.budget import Cut
-from timeledger.compare import Ledger
 from timeledger.forecast import steps_done
-from timeledger.plan import Estimate
 from timeledger.results import Analysis, Growth, Timing
 from timeledger.units import show_number
+
+if TYPE_CHECKING:
+    from timeledger.budget import Cut
+    from timeledger.compare import Ledger
+    from timeledger.plan import Estimate
 
 _EARLY_LATE = (mark("the early part"), mark("the late part"))
 _LONGER = mark("A step of {b} takes {time} longer than one of {a} ({there})")

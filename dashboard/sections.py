@@ -11,7 +11,7 @@ from dashboard import (
     charts_run,
     checks,
     differences,
-    load,
+    judging,
     looking,
     parts,
     retold,
@@ -47,11 +47,11 @@ def evidence(entry: Entry, analysis: Analysis) -> None:
     with left:
         when_it_ends(analysis, dark)
         lengths(analysis, dark)
-        pace(load.judged(entry, analysis).pace, dark)
+        pace(judging.judged(entry, analysis).pace, dark)
     with right:
         step_cost(analysis, dark)
         health(analysis, dark)
-    checks.panel(load.judged(entry, analysis).checked)
+    checks.panel(judging.judged(entry, analysis).checked)
     the_engine(analysis, dark)
 
 

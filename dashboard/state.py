@@ -10,14 +10,16 @@ import json
 import os
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
 from dashboard import language
-from timeledger.plan import PlanInputs
-from timeledger.run import Run
+
+if TYPE_CHECKING:
+    from timeledger.plan import PlanInputs
+    from timeledger.run import Run
 
 _PATHS: Final = "tl_paths"
 _CHOSEN: Final = "tl_chosen"

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING
 
 from dashboard.language import t
 from dashboard.localised import moment, seconds, share, signed_share
 from timeledger import report, units
-from timeledger.plan import Cost, Estimate
 from timeledger.results import Analysis, Span
 from timeledger.run import Kind
+
+if TYPE_CHECKING:
+    from timeledger.plan import Cost, Estimate
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import advising, facts, live, load, parts, saving, state
+from dashboard import advising, facts, judging, live, load, parts, saving, state
 from dashboard.language import t
 
 opened = load.opened()
@@ -19,7 +19,7 @@ else:
     with buttons, st.container(horizontal=True, horizontal_alignment="right", key="tl_tools"):
         facts.ask(entry)
     analysis = load.analysed(entry)
-    advised = load.judged(entry, analysis).advised
+    advised = judging.judged(entry, analysis).advised
     with head:
         parts.title(analysis)
     answer = st.container(key="tl_answer")

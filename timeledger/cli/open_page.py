@@ -8,13 +8,16 @@ import os
 import socket
 import subprocess
 import sys
+import threading
+import time
+import webbrowser
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from timeledger.errors import BadOption, UnreadableSource
 
-HELP: Final = "the dashboard, on 127.0.0.1; without PATH on the bundled sample logs"
+HELP: Final = "the dashboard, on 127.0.0.1; without PATH it asks for logs and offers samples"
 FIRST_PORT: Final = 8501
 
 
@@ -34,7 +37,9 @@ def run(args: argparse.Namespace) -> int:
     port = args.port or free_port()
     print(f"timeledger is at http://127.0.0.1:{port}  (Ctrl-C ends it)", flush=True)
     environment = {**os.environ, "TIMELEDGER_PATHS": json.dumps([str(path) for path in paths])}
-    process = subprocess.Popen(command(port, browser=not args.no_browser), env=environment)
+    process = subprocess.Popen(command(port), env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    if not args.no_browser:
+        threading.Thread(target=_show, args=(port, process), daemon=True).start()
     try:
         return process.wait()
     except KeyboardInterrupt:
@@ -43,8 +48,20 @@ def run(args: argparse.Namespace) -> int:
         return 0
 
 
-def command(port: int, *, browser: bool = False) -> list[str]:
-    """The command that serves the dashboard on 127.0.0.1, without telemetry."""
+def _show(port: int, process: subprocess.Popen[bytes]) -> None:
+    """Open a browser window once the page answers (Streamlit's own way would first ask for an e-mail address)."""
+    while process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.2)
+            continue
+        webbrowser.open(f"http://127.0.0.1:{port}")
+        return
+
+
+def command(port: int) -> list[str]:
+    """The command that serves the dashboard on 127.0.0.1: no telemetry, no question, no browser of its own."""
     found = find_spec("dashboard")
     if found is None or not found.submodule_search_locations:
         raise BadOption("the dashboard is not installed beside timeledger.")
@@ -52,7 +69,7 @@ def command(port: int, *, browser: bool = False) -> list[str]:
     flags = {
         "server.address": "127.0.0.1",
         "server.port": str(port),
-        "server.headless": str(not browser).lower(),
+        "server.headless": "true",
         "server.fileWatcherType": "none",
         "server.maxUploadSize": "2000",
         "browser.gatherUsageStats": "false",

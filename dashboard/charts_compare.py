@@ -175,7 +175,11 @@ def drawable(comparison: Comparison) -> list[str]:
 def plan_step(answer: Estimate, before: Estimate | None, dark: bool) -> go.Figure:
     """A planned step as one stacked bar, and above it the one it is compared with."""
     now = (t("this plan"), answer)
-    rows = [(t("as it was"), before), now] if before is not None else [now]
+    return plan_steps([(t("as it was"), before), now] if before is not None else [now], dark)
+
+
+def plan_steps(rows: Sequence[tuple[str, Estimate]], dark: bool) -> go.Figure:
+    """Planned steps as stacked bars, one a label."""
     figure = blank(dark, height=150 + 46 * (len(rows) - 1), x=t("seconds of a step"))
     for name in sorted({part.phase for _, each in rows for part in each.parts}, key=place):
         style = look(name)
@@ -195,7 +199,7 @@ def plan_step(answer: Estimate, before: Estimate | None, dark: bool) -> go.Figur
             )
         )
     figure.update_layout(
-        barmode="stack", bargap=0.3, legend={"traceorder": "normal"}, hovermode="y unified", yaxis={"showgrid": False},
+        barmode="stack", bargap=0.3, legend={"traceorder": "normal"}, hovermode="y unified", yaxis={"showgrid": False, "type": "category"},
         xaxis={"showgrid": True, "gridcolor": theme(dark).grid}, uniformtext={"minsize": 10, "mode": "hide"},
     )  # fmt: skip
     return figure

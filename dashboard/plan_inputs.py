@@ -12,12 +12,15 @@ from dashboard.language import mark, t
 from dashboard.load import Entry, Opened
 from dashboard.localised import seconds
 from timeledger import plan
+from timeledger.errors import ImpossiblePlan
 from timeledger.frameworks import Framework, find_framework
 from timeledger.ladder import ladder
 from timeledger.plan import EXPERIMENTS, Estimate, PlanInputs, estimate
 from timeledger.plan_inputs import WHOLE
 
 _NONE: Final = mark("the defaults")
+#: A swept input is shown at these multiples of its value.
+_SWEPT: Final = (0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +183,25 @@ def try_experiment(at: int) -> None:
 def reset() -> None:
     """Back to where the inputs started."""
     _fill(state.planned() or PlanInputs())
+
+
+def sweep_one(inputs: PlanInputs) -> tuple[str, list[tuple[str, Estimate]]]:
+    """Choose one input and see the step over its values: the input's label, and an estimate a value."""
+    labels = {each.field: t(each.label) for each in MAIN}
+    field = st.selectbox(
+        t("Sweep one input"), list(labels), format_func=lambda name: labels[name], index=1, key="sweep"
+    )
+    now = getattr(inputs, field)
+    values = [now * factor for factor in _SWEPT]
+    if field in WHOLE:
+        values = sorted({max(1, round(value)) for value in values})
+    found = []
+    for value in values:
+        try:
+            found += [(f"{value:,.6g}", each) for each in plan.sweep(inputs, field, [value])]
+        except ImpossiblePlan:  # a mean length above the limit: that value is no run
+            continue
+    return labels[field], found
 
 
 def smoke_ladder(inputs: PlanInputs, opened: Opened) -> None:

@@ -6,6 +6,8 @@ languages build the main ones anew from the same numbers in `dashboard.retold`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from dashboard.language import mark, t
@@ -145,3 +147,12 @@ def engine(analysis: Analysis) -> str:
     if isinstance(waiting, float) and waiting > 0:
         told.append(t("up to {count} requests waited", count=f"{waiting:,.0f}"))
     return t("{count} samples: {values}.", count=f"{samples.height:,}", values=t(", ").join(told)) if told else ""
+
+
+def swept(label: str, rows: Sequence[tuple[str, Estimate]]) -> str:
+    """What a sweep shows: the step at both ends."""
+    (first, least), (last, most) = rows[0], rows[-1]
+    return t(
+        "From {first} to {last} ({input}) a step goes from {least} to {most}.",
+        first=first, last=last, input=label, least=seconds(least.step_s), most=seconds(most.step_s),
+    )  # fmt: skip

@@ -6,6 +6,7 @@ import streamlit as st
 
 from dashboard import charts_compare, load, parts, plan_inputs, retold, sentences, summary
 from dashboard.language import t
+from dashboard.localised import seconds, share
 from timeledger.errors import ImpossiblePlan
 from timeledger.plan import EXPERIMENTS, estimate
 
@@ -40,4 +41,13 @@ with right:
             "Total = (tokens ÷ generation throughput + tokens ÷ training throughput + fixed overhead) × steps. Use the mean length measured late in a run, never the limit. After ten steps a measured step time beats any formula."
         )
     )
+    label, swept = plan_inputs.sweep_one(inputs)
+    if swept:
+        figure = charts_compare.plan_steps(swept, parts.is_dark())
+        parts.chart(figure, "swept", sentences.swept(label, swept), title=t("A step over {input}", input=label))
+        rows = [
+            (value, seconds(each.step_s), share(each.share("sampling")), seconds(each.total_s.mid))
+            for value, each in swept
+        ]
+        parts.table((label, t("A step"), t("Sampling"), t("The run")), rows, left=1, right_to=4)
     plan_inputs.smoke_ladder(inputs, opened)

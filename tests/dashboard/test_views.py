@@ -318,3 +318,12 @@ def test_names_of_a_log_of_ones_own_are_typed_once_and_kept_in_the_link(tmp_path
     names = next(each for each in wrong.text_input if each.label == "Names only your log uses")
     names.set_value("zork=nonsense").run()
     assert any("nonsense" in each.value for each in wrong.error)
+
+
+def test_one_input_is_swept_on_the_plan_view() -> None:
+    """The group size from half to four times: the lesson's 27.8 s at G 16 stands in the table."""
+    app = visit(PLAN)
+    assert "27.8" in said(app)
+    app.selectbox(key="sweep").select("mean_length").run()
+    assert not app.exception
+    assert "From 200 to 1,600" in said(app)

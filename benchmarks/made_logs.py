@@ -52,7 +52,9 @@ def _prose(rng: random.Random) -> Parts:
     lines = ["=== a sample ===\n"]
     for _ in range(rng.randrange(8, 20)):
         lines += [f"Question: {_sentence(rng, 18)}?\n"]
-        lines += [f"{_sentence(rng, 14)}, so there are {rng.randrange(90)} + {rng.randrange(9)} = {rng.randrange(99)} of them.\n"]
+        lines += [
+            f"{_sentence(rng, 14)}, so there are {rng.randrange(90)} + {rng.randrange(9)} = {rng.randrange(99)} of them.\n"
+        ]
     before, after = _keyvalue(rng)
     return before, after + "".join(lines) + f"Answer: {rng.randrange(100)}\n\n"
 

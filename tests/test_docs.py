@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -15,9 +16,11 @@ from tests.conftest import ROOT
 from timeledger.cli import COMMANDS, main
 
 README = ROOT / "README.md"
+CHINESE = ROOT / "README.zh-CN.md"
+BOTH = pytest.mark.parametrize("readme", [README, CHINESE], ids=lambda each: each.name)
 REFRESH = bool(os.environ.get("TIMELEDGER_REFRESH"))
 OUTPUT = re.compile(r"(<!-- output: (?P<command>[^>]+) -->\n```text\n)(?P<text>.*?)(```\n)", re.DOTALL)
-TABLE = re.compile(r"(<!-- table: formats -->\n)(?P<text>.*?)(?=\n`timeledger formats`)", re.DOTALL)
+TABLE = re.compile(r"(<!-- table: formats(?: in short)? -->\n)(?P<text>.*?)(?=\n`timeledger formats`)", re.DOTALL)
 
 
 def scrub(text: str) -> str:
@@ -31,32 +34,52 @@ def formats_table() -> str:
     return "\n".join(rows) + "\n"
 
 
-def test_outputs_are_real(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def short_table() -> str:
+    rows = ["| 格式 | 来源 |", "|---|---|"]
+    return "\n".join([*rows, *(f"| `{each.name}` | {each.title} |" for each in FORMATS)]) + "\n"
+
+
+@BOTH
+def test_outputs_are_real(readme: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    text = README.read_text()
+    text = readme.read_text()
     assert OUTPUT.search(text)
     for block in OUTPUT.finditer(text):
         assert main(block["command"].split()) == 0
         printed = scrub(capsys.readouterr().out) + "\n"
         if REFRESH:
-            README.write_text(README.read_text().replace(block.group(0), f"{block.group(1)}{printed}```\n"))
+            readme.write_text(readme.read_text().replace(block.group(0), f"{block.group(1)}{printed}```\n"))
         else:
             assert scrub(block["text"]) == printed.strip(), f"timeledger {block['command']}"
 
 
-def test_the_table_is_the_table_of_formats() -> None:
-    text = README.read_text()
+@BOTH
+def test_the_table_is_the_table_of_formats(readme: Path) -> None:
+    text, table = readme.read_text(), formats_table() if readme == README else short_table()
     found = TABLE.search(text)
     assert found
     if REFRESH:
-        README.write_text(text.replace(found.group(0), f"{found.group(1)}{formats_table()}"))
+        readme.write_text(text.replace(found.group(0), f"{found.group(1)}{table}"))
     else:
-        assert found["text"].strip() == formats_table().strip()
+        assert found["text"].strip() == table.strip()
 
 
-def test_every_command_and_link_is_real() -> None:
-    text = README.read_text()
-    for command in re.findall(r"timeledger (\w+)", text):
+def test_the_chinese_readme_has_the_same_sections_commands_and_numbers() -> None:
+    english, chinese = (TABLE.sub("", OUTPUT.sub("", each.read_text())) for each in (README, CHINESE))
+
+    def found(pattern: str, text: str) -> list[str]:
+        return sorted(set(re.findall(pattern, text)))
+
+    for pattern in (r"`(timeledger [a-z]+[^`]*)`", r"(?<![\w.])\d[\d,.]* (?:s|%|m)(?![a-z])", r"`make \w+[^`]*`"):
+        assert found(pattern, english) == found(pattern, chinese), pattern
+    for sign in ("## ", "- **", "| "):
+        assert english.count(f"\n{sign}") == chinese.count(f"\n{sign}"), sign
+
+
+@BOTH
+def test_every_command_and_link_is_real(readme: Path) -> None:
+    text = readme.read_text()
+    for command in re.findall(r"timeledger (\w+)", text, re.ASCII):
         assert command in COMMANDS or command in {"is", "reads", "cannot"}, command
     for link in re.findall(r"\]\(([^)h#][^)]*)\)", text):
         assert (ROOT / link).exists(), link

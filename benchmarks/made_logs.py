@@ -33,7 +33,7 @@ def _metrics(rng: random.Random) -> dict[str, float]:
         "completions/clipped_ratio": rng.randrange(64) / 64, "rewards/accuracy_reward/mean": rng.random(),
         "rewards/accuracy_reward/std": rng.random(), "reward": rng.random(), "reward_std": rng.random(),
         "frac_reward_zero_std": rng.randrange(8) / 8, "entropy": rng.random(), "kl": rng.random() / 100,
-        "step_time": rng.uniform(20, 40),
+        "step_time": rng.uniform(20, 40), "epoch": rng.random(),
     }  # fmt: skip
 
 
@@ -126,12 +126,12 @@ MADE: Final[dict[str, tuple[Callable[[random.Random], Parts], str]]] = {
 }
 
 
-def steps_of(name: str, seed: int = 1) -> Iterator[str]:
-    """The text of one step after the other, without end."""
+def steps_of(name: str, seed: int = 1, first: int = 1) -> Iterator[str]:
+    """The text of one step after the other, without end, from step `first` on."""
     make, _ = MADE[name]
     rng = random.Random(seed)
     pool = [make(rng) for _ in range(_POOL)]
-    for step in range(1, _STEPS):
+    for step in range(first, _STEPS):
         yield str(step).join(pool[step % _POOL])
 
 
@@ -147,11 +147,13 @@ def text_of(name: str, size: int, seed: int = 1) -> bytes:
     return "".join(parts).encode()
 
 
-def write(name: str, size: int, path: Path, seed: int = 1) -> None:
-    """The log in a file, made block by block."""
-    left = size
+def write(name: str, size: int, path: Path, seed: int = 1) -> int:
+    """The log in a file, made block by block; the number of the step that would come next."""
+    following = 1
     with path.open("w", encoding="utf-8") as stream:
         for text in steps_of(name, seed):
-            left -= stream.write(text)
-            if left <= 0:
-                return
+            size -= stream.write(text)
+            following += 1
+            if size <= 0:
+                break
+    return following

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import polars as pl
@@ -14,6 +15,7 @@ OPEN_ROWS: Final = 1024
 _CHUNK_ROWS: Final = 1024
 #: So many frames of a size become one: few pieces however long the log, and each row is copied only now and then.
 _FANOUT: Final = 8
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def frame_of(rows: list[dict[str, Any]], types: pl.Schema) -> pl.DataFrame:
@@ -27,11 +29,16 @@ def frame_of(rows: list[dict[str, Any]], types: pl.Schema) -> pl.DataFrame:
         if name not in given:
             continue
         if dtype == schema.UTC_TIME:
-            counts = [None if (at := row.get(name)) is None else round(at.timestamp() * 1e6) for row in rows]
+            moments = [row.get(name) for row in rows]
+            counts = [None if at is None else _microseconds(at - _EPOCH) for at in moments]
             columns.append(pl.Series(name, counts, dtype=pl.Int64).cast(dtype))
         else:
             columns.append(pl.Series(name, [row.get(name) for row in rows], dtype=dtype))
     return pl.DataFrame(columns)
+
+
+def _microseconds(since: timedelta) -> int:
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
 class Table:

@@ -132,7 +132,7 @@ class _KeyValueReader(LineReader):
             self._better(mark)
         elif mark.rank > self._family:
             return
-        if self._rows.is_foreign(self._epochs.peek(mark), line.values.names):
+        if self._rows.is_foreign(self._epochs.peek(mark), line.values):
             return
         step = self._epochs.step(mark)
         if mark.epoch is not None:

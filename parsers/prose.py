@@ -12,7 +12,7 @@ from typing import Final
 
 from parsers import field_names as names
 from parsers.fields import spell_apart
-from parsers.keyvalue_lines import is_prose
+from parsers.keyvalue_lines import is_prose, strip_prefix
 
 _LETTERS: Final = re.compile(r"[a-z]+")
 #: Words of which every key with a meaning that is not spelled out in `field_names.EXACT` holds one (see `field_rules`).
@@ -62,6 +62,7 @@ _DIGITS: Final = b"0123456789"
 _MARKED: Final = re.compile(
     r"(?:step|iter\w*|update|it|episode|round|rollout|batch|epoch)\s*[=:#]?\s*[\[(#]?\s*\d", re.IGNORECASE
 )
+_CLOCK: Final = re.compile(r"\d:\d\d(?!\d)")
 _NO_CAPITALS: Final = bytes(place for place in range(256) if not 65 <= place < 91)
 _TABLE_START: Final = frozenset({"step", "iter", "upda", "glob"})
 _QUOTED: Final = re.compile(r'(?<=\s)"[A-Za-z][^"\\]*"')
@@ -82,22 +83,26 @@ def may_tell(text: str, raw: bytes) -> bool:
     inside = capitals > 1 or (capitals == 1 and not text[:1].isupper())
     if inside and (b"aA" in (cases := raw.translate(_CASES)) or b"AAa" in cases):
         words += spell_apart(text).encode().translate(_LOWER).split()
-    return not _ALERT.isdisjoint(words) and (piped or _suspicious(text, words, raw.translate(_FIGURES).split()))
+    # `1:30` is a time without a word for it
+    clocked = ":" in text and _CLOCK.search(text) is not None and _CLOCK.search(strip_prefix(text)[1]) is not None
+    if _ALERT.isdisjoint(words) and not clocked:
+        return False
+    return piped or _suspicious(text, words, raw.translate(_FIGURES).split(), clocked)
 
 
-def _suspicious(text: str, words: list[bytes], numbers: list[bytes]) -> bool:
+def _suspicious(text: str, words: list[bytes], numbers: list[bytes], clocked: bool) -> bool:
     """True unless the line has words that belong to no key, no mark, and too few metrics to be one all the same."""
     if is_prose(text) and text.lstrip(" *#")[:4].lower() not in _TABLE_START:
         return False
     if '"' in text and '":' not in text and "{" not in text:  # what stands in quotes is no key
-        words = _QUOTED.sub(" ", text).encode(errors="replace").translate(_LOWER).split()
-        if _ALERT.isdisjoint(words):
+        outside = spell_apart(_QUOTED.sub(" ", text)).encode(errors="replace").translate(_LOWER).split()
+        if _ALERT.isdisjoint(outside) and not clocked:
             return False
     if "{" in text or not (_MARK_WORDS.isdisjoint(words) or _MARKED.search(text) is None):
         return True
     if b"it" in words and ("[" in text or "/" in text):  # a progress bar, a pace
         return True
-    if not (_TIMED.isdisjoint(words) or _PARTS.isdisjoint(words)):
+    if (clocked or not _TIMED.isdisjoint(words)) and not _PARTS.isdisjoint(words):
         return True
     statistic = not _STATISTIC.isdisjoint(words) or "/s" in text or sum(word in _TELLING for word in words) >= 3
     if len(numbers) >= 3 and statistic:

@@ -263,12 +263,12 @@ class RowWriter:
         """How many things the step tells that tells most."""
         return max((len(known) for known in self._values.values()), default=0)
 
-    def is_foreign(self, step: int, names: set[str]) -> bool:
+    def is_foreign(self, step: int, values: Sorted) -> bool:
         """True for an unexpected step that tells little of what rows here tell: `Step 2: reward = 5` in a printed answer."""
         if self.rows < 3 or self.last is None or step in {self.last, self.last + (self.gap or 1)}:
             return False
         usual = self._values[self.last].keys()
-        return len(names & usual) < 0.3 * len(usual)
+        return len(values.names & usual) < 0.3 * len(usual)
 
     def has(self, step: int, names: Iterable[str]) -> bool:
         """True when this session's row of the step holds one of the columns or clocks."""
@@ -277,7 +277,8 @@ class RowWriter:
     def write(self, step: int, values: Sorted, line: int, at: datetime | None = None, *, sub: bool = False) -> None:
         """Add a line's values to a step. `sub`: a line of a part of the step, which gives way to the step's own."""
         self._session(step, values, line, sub)
-        worse = 20 if sub else 0
+        worse, last = 20 if sub else 0, self.build.last_step
+        ahead = last is None or step > last
         if (known := self._values.get(step)) is None:  # the usual case: one line a step
             known = self._values[step] = {}
             self._ranks[step] = (
@@ -297,10 +298,13 @@ class RowWriter:
         if self.last is None or step > self.last:
             self.gap, self.last = (None if self.last is None else step - self.last), step
         known.update(new)
-        self.build.row(step, new, line=line, at=at or values.at, overwrite=True)
-        if extra := values.clocks if sub else values.extra | values.clocks:
-            for name, value in values.clocks.items():
-                known.setdefault(name, value)
+        for name, value in values.clocks.items():
+            known.setdefault(name, value)
+        extra = values.clocks if sub else values.extra | values.clocks
+        if ahead:
+            self.build.row(step, new, line=line, at=at or values.at, extra=extra)
+        else:
+            self.build.row(step, new, line=line, at=at or values.at, overwrite=True)
             self.build.row(step, {}, line=line, extra=extra)
         if values.phases:
             self._write_phases(step, values, known)

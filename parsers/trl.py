@@ -24,9 +24,17 @@ _BANNERS: Final = re.compile(
 )
 
 
+#: What `_BANNERS` needs: looked for in all lines at once.
+_BANNER_MARKS: Final = (
+    b"Total optimization steps", b"Unsloth - ", b"[transformers]", b"transformers/trainer.py", b"trl/trainer/",
+    b"max_steps is given", b"PAD/BOS/EOS tokens",
+)  # fmt: skip
+
+
 def recognises(head: Head) -> Confidence:
     """A trainer's metric dict is certain; a banner with a bare bar is likely; one of the two is a last resort."""
     bar, banner, joiner = _LoneBar(), "", Joiner()
+    banners = any(mark in head.data for mark in _BANNER_MARKS)
     for line in head.lines:
         if line.lstrip().startswith('{"'):
             continue  # a JSON line: other formats read those
@@ -37,7 +45,7 @@ def recognises(head: Head) -> Confidence:
             if found is not None and _is_trainers(found):
                 return Confidence(Sure.CERTAIN, text[found.start : found.start + 100])
         bar.take(line)
-        if not banner and _BANNERS.search(line):
+        if banners and not banner and _BANNERS.search(line):
             banner = line[:100]
     if bar.first and banner:
         return Confidence(Sure.LIKELY, banner.strip())

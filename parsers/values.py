@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from parsers.field_names import UNITS
 from timeledger import units
 
+_BRACKETS: Final = re.compile(r"[()\[\]{}'\"]")
 #: No list or quoted value of a metric line is longer.
 _LONGEST: Final = 4000
 
@@ -143,8 +144,8 @@ def closing(text: str, at: int, longest: int = 20_000) -> int | None:
     """Where the bracket that opens at `at` closes, strings skipped; None when it does not within so many characters."""
     pairs = {"(": ")", "[": "]", "{": "}"}
     depth, quote = 0, ""
-    for place in range(at, min(len(text), at + longest)):
-        char = text[place]
+    for match in _BRACKETS.finditer(text, at, min(len(text), at + longest)):
+        place, char = match.start(), match.group()
         if quote:
             if char == quote and text[place - 1] != "\\":
                 quote = ""

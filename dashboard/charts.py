@@ -18,7 +18,11 @@ Indices = NDArray[np.intp]
 #: No series sends more points than this to the browser.
 MAX_POINTS: Final = 2000
 #: How a figure behaves in the page.
-CONFIG: Final[dict[str, Any]] = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
+CONFIG: Final[dict[str, Any]] = {
+    "displaylogo": False,
+    "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"],
+    "toImageButtonOptions": {"format": "png", "scale": 2, "filename": "timeledger"},
+}
 
 
 def floats(values: pl.Series) -> Floats:
@@ -107,6 +111,13 @@ def see_through(colour: str, alpha: float) -> str:
     """A `#rrggbb` colour with an opacity."""
     red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     return f"rgba({red},{green},{blue},{alpha:g})"
+
+
+def reads_on(colour: str) -> str:
+    """Black or white, whichever reads better on a `#rrggbb` colour (WCAG luminance; both read alike at 0.18)."""
+    raw = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in raw]
+    return "#000000" if 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.18 else "#ffffff"
 
 
 def filled(colour: str, hatch: str, *, outlined: bool) -> dict[str, Any]:

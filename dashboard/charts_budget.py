@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from dashboard.charts import blank, plain, see_through, time_scale
+from dashboard.charts import blank, plain, reads_on, see_through, time_scale
 from dashboard.language import mark, t
 from dashboard.localised import seconds
 from dashboard.theme import theme
@@ -28,14 +28,15 @@ def staircase(found: Budget, dark: bool) -> go.Figure:
         cut.append(each.saves_s)
     figure = blank(dark, height=130 + 46 * len(names), x=unit, legend=False)
     rows = [plain(name, 48) for name in names]
-    for values, colour, text in (
-        (left, inks.accent, [seconds(value) for value in left]),
-        (cut, see_through(inks.accent, 0.22), [f"−{seconds(value)}" if value else "" for value in cut]),
+    kept, gone = [seconds(value) for value in left], [f"−{seconds(value)}" if value else "" for value in cut]
+    for values, colour, ink, text in (
+        (left, inks.accent, reads_on(inks.accent), kept),
+        (cut, see_through(inks.accent, 0.22), inks.ink, gone),
     ):
         figure.add_trace(
             go.Bar(
                 y=rows, x=[value / scale for value in values], orientation="h", marker={"color": colour, "line": {"width": 0}},
-                text=text, textposition="inside", insidetextanchor="end", textangle=0, hoverinfo="skip",
+                text=text, textposition="inside", insidetextanchor="end", insidetextfont={"color": ink}, textangle=0, hoverinfo="skip",
             )
         )  # fmt: skip
     figure.add_vline(x=have_s / scale, line={"color": inks.alarm, "dash": "dash", "width": 2})

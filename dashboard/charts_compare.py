@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import polars as pl
 
-from dashboard.charts import blank, filled, floats, plain, small, thin
+from dashboard.charts import blank, filled, floats, plain, reads_on, small, thin
 from dashboard.language import mark, t
 from dashboard.localised import phase as phase_name
 from dashboard.localised import seconds, share, signed
@@ -193,6 +193,7 @@ def plan_steps(rows: Sequence[tuple[str, Estimate]], dark: bool) -> go.Figure:
                 text=[share(each.share(name)) for _, each in rows],
                 textposition="inside",
                 insidetextanchor="middle",
+                insidetextfont={"color": reads_on(style.colour(dark))},
                 textangle=0,
                 marker=filled(style.colour(dark), style.hatch, outlined=False),
                 hovertemplate="%{x:.2f} s",

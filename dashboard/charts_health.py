@@ -12,6 +12,7 @@ import polars as pl
 
 from dashboard.charts import blank, floats, see_through, small, thin
 from dashboard.language import mark, t
+from dashboard.terms import meaning
 from dashboard.theme import Theme, theme
 
 _ROW: Final = 92
@@ -121,8 +122,17 @@ def stacked(panels: Sequence[Panel], x: str, dark: bool) -> go.Figure | None:
         for line in panel.lines:
             figure.add_trace(_trace(line, axis, inks))
         figure.update_layout({f"yaxis{axis[1:]}": _axis(top - room * 0.74, top - room * 0.06, inks)})
-        label = {"text": panel.label, "showarrow": False, "font": {"size": 12, "color": inks.ink}}
-        figure.add_annotation(xref="paper", yref="paper", x=0, y=top, xanchor="left", yanchor="middle", **label)
+        label = {"text": panel.label, "hovertext": meaning(panel.label), "showarrow": False}
+        figure.add_annotation(
+            xref="paper",
+            yref="paper",
+            x=0,
+            y=top,
+            xanchor="left",
+            yanchor="middle",
+            font={"size": 12, "color": inks.ink},
+            **label,
+        )
         if panel.level is not None:
             dotted = {"color": inks.soft, "dash": "dot", "width": 1}
             ends = {"x0": 0, "x1": 1, "y0": panel.level, "y1": panel.level}

@@ -33,11 +33,11 @@ def follow(entry: Entry, analysis: Analysis) -> None:
         st.caption(t("The run has finished; its log is no longer followed."))
         return
     drawn_at = analysis.facts.now.timestamp() if analysis.facts.now is not None else time.time()
-    _watch(entry.path, entry.version, drawn_at, analysis.state, seconds(analysis.clock.step_s))
+    _watch(entry.path, entry.version, drawn_at, load.rest_s(entry), analysis.state, seconds(analysis.clock.step_s))
 
 
 @st.fragment(run_every=EVERY_S)
-def _watch(path: str, shown: int, drawn_at: float, known: State, usual: str) -> None:
+def _watch(path: str, shown: int, drawn_at: float, rest_s: float, known: State, usual: str) -> None:
     language.speak(state.language_code())
     follower = load.follower(path)
     try:
@@ -46,7 +46,8 @@ def _watch(path: str, shown: int, drawn_at: float, known: State, usual: str) -> 
         lost = t("The log cannot be read any more; what was read stays. ({error})", error=type(error).__name__)
         st.warning(lost, icon=":material/link_off:")
         return
-    if version != shown or time.time() - drawn_at > FRESH_S:
+    age_s = time.time() - drawn_at
+    if (version != shown and age_s >= rest_s) or age_s > max(FRESH_S, rest_s):
         st.rerun()
     last = last_line(follower.grew_at)
     if known == "stalled":

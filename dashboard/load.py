@@ -32,6 +32,8 @@ from timeledger.run import Run
 Made = TypeVar("Made")
 #: A path is looked at no more often than this, however many sessions ask.
 POLL_S: Final = 1.0
+#: A run that grows is analysed anew no sooner than after so many times what its analysis costs.
+PATIENCE: Final = 5.0
 #: Versions are unlike over all paths: a new file in an old file's place is never taken for it.
 _VERSIONS: Final = itertools.count(1)
 #: More runs than this of one folder are left out, with a word.
@@ -127,12 +129,23 @@ class Newest(Generic[Made]):
     def __init__(self) -> None:
         self._lock = Lock()
         self._kept: tuple[Hashable, Made] | None = None
+        self._made_at = 0.0
+        #: Seconds that making it took the last time.
+        self.cost_s = 0.0
 
-    def of(self, version: Hashable, make: Callable[[], Made]) -> Made:
-        """What was made of this version, made now when it is not the one that is kept."""
+    def of(self, version: Hashable, make: Callable[[], Made], *, patient: bool = False) -> Made:
+        """What was made of this version, made now when it is not the one that is kept.
+
+        `patient`: what is kept will do while it is younger than a few times its cost, so that a long run that grows
+        all the time cannot take the whole machine.
+        """
         with self._lock:
-            if self._kept is None or self._kept[0] != version:
+            fresh = patient and time.monotonic() - self._made_at < PATIENCE * self.cost_s
+            if self._kept is None or (self._kept[0] != version and not fresh):
+                begun = time.monotonic()
                 self._kept = version, make()
+                self._made_at = time.monotonic()
+                self.cost_s = self._made_at - begun
             return self._kept[1]
 
 
@@ -276,11 +289,16 @@ def facts(key: str) -> Facts:
     return Facts(**typed)  # type: ignore[arg-type]  # the names and types are those of facts.FIELDS
 
 
-def analysed(entry: Entry) -> Analysis:
+def analysed(entry: Entry, *, patient: bool = False) -> Analysis:
     """The analysis of an open run with what the reader typed about it, as of this moment and in the reader's zone."""
     given = facts(entry.key)
-    made = _analyses(entry.key, given).of(entry.version, lambda: analyse(entry.run, given))
+    made = _analyses(entry.key, given).of(entry.version, lambda: analyse(entry.run, given), patient=patient)
     return moment.at(made, datetime.now(UTC), state.zone())
+
+
+def rest_s(entry: Entry) -> float:
+    """Seconds to wait before a run that grows is analysed anew."""
+    return PATIENCE * _analyses(entry.key, facts(entry.key)).cost_s
 
 
 def compared(entries: Sequence[Entry]) -> Comparison:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import language, live, load, parts, state, tables
+from dashboard import language, live, load, parts, retold, state, summary, tables
 from dashboard.language import t
 from dashboard.load import Entry, Opened
 from timeledger.results import Analysis
@@ -19,8 +19,26 @@ def runs() -> None:
     opened = load.opened()
     wanted = _filtered(opened)
     with st.spinner(t("Looking at {count} runs …", count=len(wanted))):
-        pairs = [(each, load.analysed(each)) for each in wanted]
+        pairs = [(each, load.analysed(each, patient=True)) for each in wanted]
     pairs.sort(key=lambda pair: tables.urgency(pair[1]))
+    if len(opened.entries) == 1 and pairs:
+        _alone(pairs[0][1])
+    else:
+        _list(pairs)
+    _buttons(pairs)
+    _freshness(opened, pairs)
+
+
+def _alone(analysis: Analysis) -> None:
+    """A single run needs no table: its answers at once."""
+    parts.title(analysis)
+    if analysis.run.has_steps:
+        parts.cards(summary.cards(analysis, state.zone()))
+    parts.say(retold.headline(analysis, state.zone()))
+
+
+def _list(pairs: list[tuple[Entry, Analysis]]) -> None:
+    """A table on a wide screen, cards on a narrow one."""
     with st.container(key="tl_wide"):
         picked = tables.runs(pairs, state.zone())
         if picked is not None:
@@ -29,8 +47,6 @@ def runs() -> None:
     with st.container(key="tl_narrow"):
         for entry, analysis in pairs[:_CARDS]:
             _card(entry, analysis)
-    _buttons(pairs)
-    _freshness(opened, pairs)
 
 
 def _filtered(opened: Opened) -> list[Entry]:
@@ -64,7 +80,9 @@ def _freshness(opened: Opened, pairs: list[tuple[Entry, Analysis]]) -> None:
     if followed:
         grown = [load.follower(each.path).grew_at for each in followed if each.path is not None]
         last = live.last_line(max((at for at in grown if at is not None), default=None))
-        st.caption(f":material/sync: {t('Following {count} runs.', count=len(followed))} {last}")
+        st.caption(
+            f":material/sync: {t('Followed live: {count} of {total}.', count=len(followed), total=len(pairs))} {last}"
+        )
 
 
 def _open(key: str) -> None:

@@ -17,6 +17,7 @@ from dashboard.language import mark, t
 from dashboard.load import Entry, Opened
 from dashboard.localised import share
 from dashboard.summary import Card
+from dashboard.terms import meaning
 from timeledger.results import Analysis, State
 from timeledger.run import Note
 
@@ -92,8 +93,9 @@ def _card(card: Card) -> str:
     kind_told = f'<span class="k">{safe(t(card.kind))}</span>' if card.kind else ""
     under = "".join(f'<div class="u">{safe(together(line))}</div>' for line in card.under if line)
     hover = f' title="{safe(card.help)}"' if card.help else ""
+    word = f' title="{safe(told)}"' if (told := meaning(card.title)) else ""
     return (
-        f'<div class="tl-card {kind}"{hover}><div class="t"><span>{safe(card.title)}</span>{kind_told}</div>'
+        f'<div class="tl-card {kind}"{hover}><div class="t"><span{word}>{safe(card.title)}</span>{kind_told}</div>'
         f'<div class="v">{safe(together(card.value))}</div>{under}</div>'
     )
 

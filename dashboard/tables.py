@@ -7,8 +7,8 @@ from datetime import tzinfo
 from typing import Any, Final
 
 import numpy as np
-import pandas as pd
 import polars as pl
+import pyarrow as pa
 import streamlit as st
 
 from dashboard import summary
@@ -40,7 +40,7 @@ def spark(frame: pl.DataFrame, column: str) -> list[float]:
 
 def runs(pairs: Sequence[tuple[Entry, Analysis]], zone: tzinfo | None) -> str | None:
     """One line a run; the key of the run that was clicked."""
-    table = pd.DataFrame([_run_row(entry, analysis, zone) for entry, analysis in pairs])
+    table = _arrow([_run_row(entry, analysis, zone) for entry, analysis in pairs])
     config: dict[str, Any] = {
         "state": st.column_config.TextColumn(t("State"), width="small"),
         "run": st.column_config.TextColumn(t("Run"), width="medium"),
@@ -64,7 +64,7 @@ def finish_line(analysis: Analysis, zone: tzinfo | None) -> str:
     """The finish of a run in one line."""
     finish = summary.finish(analysis, zone)
     value = t("needs {time}", time=finish.value) if finish.title == t("Still needs") else finish.value
-    return t(", ").join((value, *finish.under[:1]))
+    return " · ".join((value, *finish.under[:1]))
 
 
 def _run_row(entry: Entry, analysis: Analysis, zone: tzinfo | None) -> dict[str, Any]:
@@ -100,19 +100,23 @@ def side_by_side(comparison: Comparison) -> None:
                 "rewards": spark(analysis.run.steps, "reward"),
             }
         )
-    table = pd.DataFrame(rows)
-    one_framework = table["framework"].nunique(dropna=False) == 1
-    filled = [
-        name
-        for name in _columns()
-        if not (name == "framework" and one_framework)
-        and table[name].map(lambda cell: cell is not None and cell == cell and cell != []).any()
-    ]
+    known = [name for name in _columns() if any(row[name] not in (None, []) for row in rows)]
+    if len({row["framework"] for row in rows}) == 1 and "framework" in known:
+        known.remove("framework")
     st.dataframe(
-        table[filled], hide_index=True, column_config=_columns(), placeholder="—", height="content",
-        alt=t("Runs side by side."),
+        _arrow([{name: row[name] for name in known} for row in rows]), hide_index=True, column_config=_columns(),
+        placeholder="—", height="content", alt=t("Runs side by side."),
     )  # fmt: skip
-    _name_best(table)
+    _name_best(rows)
+
+
+def _arrow(rows: Sequence[dict[str, Any]]) -> pa.Table:
+    """Rows as the table that Streamlit sends as it is; a pandas frame would cost the first page its import."""
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    frame = frame.with_columns(pl.col(pl.Null).cast(pl.String))
+    table = frame.to_arrow()
+    plain = {pa.large_string(): pa.string(), pa.large_list(pa.float64()): pa.list_(pa.float64())}
+    return table.cast(pa.schema([(each.name, plain.get(each.type, each.type)) for each in table.schema]))
 
 
 def _against(own: float | None, first: float | None, same: bool) -> str | None:
@@ -157,11 +161,11 @@ _BEST: Final = {
 }
 
 
-def _name_best(table: pd.DataFrame) -> None:
+def _name_best(rows: Sequence[dict[str, Any]]) -> None:
     told = []
     for column, label in _BEST.items():
-        known = table[column].astype(float)
-        if known.notna().sum() > 1:
-            told.append(f"{t(label)}: {table['run'].iloc[int(known.argmin())]}")
+        known = [(row[column], row["run"]) for row in rows if row[column] is not None]
+        if len(known) > 1:
+            told.append(f"{t(label)}: {min(known)[1]}")
     if told:
         st.text(" · ".join(told))

@@ -48,10 +48,16 @@ def main() -> int:
         wait_for(f"http://127.0.0.1:{port}/_stcore/health")
         with sync_playwright() as play:
             browser = play.chromium.launch(executable_path=chromium, args=FLAGS)
-            page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light", locale="en-GB")
+            page = browser.new_page(viewport={"width": 1400, "height": 1000}, color_scheme="light", locale="en-GB")
             page.goto(f"http://127.0.0.1:{port}/run?path={SAMPLE}")
-            page.get_by_text("Where each step's time goes").first.wait_for(timeout=60_000)
-            page.wait_for_timeout(3000)
+            said = page.get_by_text("A mean step takes").first
+            said.wait_for(timeout=60_000)
+            page.locator(".js-plotly-plot .main-svg").first.wait_for(timeout=60_000)
+            page.wait_for_timeout(2000)
+            below = said.bounding_box()
+            height = 1000 if below is None else below["y"] + below["height"] + 6
+            page.set_viewport_size({"width": 1400, "height": int(height)})
+            page.wait_for_timeout(1000)
             page.screenshot(path=HERE / "run.png")
             browser.close()
     finally:

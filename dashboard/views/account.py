@@ -13,7 +13,7 @@ opened = load.opened()
 parts.page_title(t("What the whole experiment takes"))
 top = st.container()
 left, right = st.columns([2, 3], gap="large")
-with left:
+with left, st.container(key="tl_inputs"):
     plan_inputs.choose_source(opened)
     try:
         around = accounting.ask()

@@ -12,7 +12,7 @@ opened = load.opened()
 parts.page_title(t("What fits into the time?"))
 top = st.container()
 left, right = st.columns([2, 3], gap="large")
-with left:
+with left, st.container(key="tl_inputs"):
     hours, pins, sure = budgeting.ask()
     plan_inputs.choose_source(opened)
     try:

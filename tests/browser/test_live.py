@@ -39,11 +39,11 @@ def test_the_list_of_runs_follows_all_of_them(page: Page, server: str, tmp_path:
     for log in logs:
         log.write_text(lines(1, 40, 50))
     visit(page, server, "", *logs)
-    expect(page.get_by_text("Following 3 runs.")).to_be_visible()
+    expect(page.get_by_text("Followed live: 3 of 3.")).to_be_visible()
     with logs[1].open("a") as stream:
         stream.write(lines(41, 50, 50))
     expect(page.get_by_text("✓ finished").first).to_be_visible(timeout=20_000)
-    expect(page.get_by_text("Following 2 runs.")).to_be_visible()
+    expect(page.get_by_text("Followed live: 2 of 3.")).to_be_visible()
     page.get_by_role("button", name="run-b").click()
     expect(page.get_by_role("heading", name="run-b")).to_be_visible()
     expect(page.locator(".tl-title")).to_contain_text("step 50 of 50")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dashboard.charts import reads_on
 from dashboard.theme import DARK, LIGHT, Theme
 from tests.conftest import ROOT
 from timeledger.palette import LOOKS, ORDER, look, place
@@ -50,6 +51,12 @@ def test_every_colour_stands_out_from_the_ground(theme: Theme) -> None:
         assert contrast(colour, theme.ground) >= 3.0, colour
     for ink in (theme.ink, theme.soft):
         assert contrast(ink, theme.ground) >= 4.5
+
+
+def test_text_inside_a_bar_can_be_read() -> None:
+    for each in LOOKS.values():
+        for colour in (each.light, each.dark):
+            assert contrast(reads_on(colour), colour) >= 4.5
 
 
 @pytest.mark.parametrize("eye", list(BLIND))

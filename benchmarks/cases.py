@@ -55,9 +55,13 @@ class Case:
         return self.clock.elapsed_s or float("nan")
 
     def facts(self, run: Run) -> Facts:
-        """The planned steps, typed in only where this log does not name those that were done."""
+        """What is typed in: the planned steps, only where this log does not name those that were done.
+
+        And no evaluation after the last step, where one is announced but the whole log's clock ends with that step.
+        """
         known = run.info.number("total_steps")
-        return Facts() if known == self.steps else Facts(total_steps=self.steps)
+        untold = run.info.setting("eval_at_end") is True and self.clock.steps["kind"][-1] != "evaluation"
+        return Facts(total_steps=None if known == self.steps else self.steps, eval_at_end=False if untold else None)
 
 
 def cases(corpus: Path) -> list[Case]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -21,17 +20,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.cases import Case, cases, corpus_folder, cut
-from benchmarks.projection import SHARES
+from benchmarks.cases import cases, corpus_folder
+from benchmarks.moments import Moment, moments
 from benchmarks.stats import Floats, interval_score, quantile, weights
-from timeledger.clock import clock as read_clock
-from timeledger.forecast import make_forecast, steps_done
-from timeledger.growth import fit_growth
+from timeledger.forecast import make_forecast
 from timeledger.interval import calibrated
 from timeledger.learned import EARLY, LEARNED, Learned
-from timeledger.results import Clock, Facts, Growth, Timing
-from timeledger.run import Run
-from timeledger.timing import fit_timing
 
 TARGET: Final = Path(__file__).resolve().parents[1] / "timeledger" / "quantiles.json"
 ACTUAL: Final = (0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975)
@@ -40,57 +34,16 @@ SPREADS: Final = (1.3,)
 #: Runs are taken to be flatter than the best prior says as long as intervals score at most this much worse.
 CLOSE: Final = 1.02
 #: Repositories that count as much as "no recalibration".
-SHRINK: Final = 8
+SHRINK: Final = 16
 #: A miss costs no more than this: single runs that nobody could foresee must not decide.
 WORST: Final = 2.0
 _GRID: Final = np.concatenate([[0.001, 0.005], np.arange(0.01, 1.0, 0.01), [0.995, 0.999]])
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """One cut run, fitted once; `left_s` is what really remained."""
-
-    repository: str
-    run: Run
-    clock: Clock
-    timing: Timing
-    growth: Growth
-    facts: Facts
-    steps: int
-    total_s: float
-    left_s: float
-
-
-def moments(all_cases: Iterable[Case]) -> list[Moment]:
-    """Every cut of every case that has time and is not over."""
-    found = []
-    for case in all_cases:
-        for run in cut(case, SHARES).values():
-            clock = read_clock(run)
-            if not clock.elapsed_s or not 1 <= steps_done(run, clock) < case.steps:
-                continue
-            facts = case.facts(run)
-            timing, growth = fit_timing(run, clock, facts), fit_growth(run, clock, facts, case.steps)
-            found.append(
-                Moment(
-                    case.repository,
-                    run,
-                    clock,
-                    timing,
-                    growth,
-                    facts,
-                    case.steps,
-                    case.total_s,
-                    case.total_s - clock.elapsed_s,
-                )
-            )
-    return found
-
-
 def widths(moment: Moment, learned: Learned) -> Floats | None:
     """Logs of the model's quantiles on the grid over what really remained."""
     made = make_forecast(
-        moment.run, moment.clock, moment.timing, moment.growth, moment.facts, moment.steps, learned.plain()
+        moment.run, moment.clock, moment.timing, moment.growth, moment.facts, moment.case.steps, learned.plain()
     )
     if made is None:
         return None
@@ -131,8 +84,8 @@ def table(found: list[Moment], learned: Learned) -> Table:
     """The table under one prior."""
     rows = [(each, row) for each in found if (row := widths(each, learned)) is not None]
     return Table(
-        np.array([row for _, row in rows]), np.array([each.left_s / each.total_s for each, _ in rows]),
-        np.array([1 - (each.steps - steps_done(each.run, each.clock)) / each.steps for each, _ in rows]),
+        np.array([row for _, row in rows]), np.array([each.left_s / each.case.total_s for each, _ in rows]),
+        np.array([each.done / each.case.steps for each, _ in rows]),
         tuple(each.repository for each, _ in rows),
     )  # fmt: skip
 
@@ -169,14 +122,29 @@ def choose(tables: dict[tuple[float, float], Table], without: str | None) -> tup
     return min(key for key, found in scores.items() if found <= CLOSE * best)
 
 
+def tables_of(found: list[Moment]) -> dict[tuple[float, float], Table]:
+    """The moments under every prior that is tried."""
+    start = LEARNED.plain()
+    return {
+        (median, spread): table(found, replace(start, drift_median=median, drift_spread=spread))
+        for median, spread in product(MEDIANS, SPREADS)
+    }
+
+
+def learn_without(tables: dict[tuple[float, float], Table], repository: str) -> Learned:
+    """What is learned from all repositories but one."""
+    key = choose(tables, repository)
+    return learn(tables[key].without(repository), key)
+
+
 def left_out(tables: dict[tuple[float, float], Table]) -> dict[float, float]:
     """Coverage of intervals on each repository with everything learned on the others."""
     names = sorted(set(next(iter(tables.values())).repositories))
     held: dict[float, list[float]] = {0.5: [], 0.8: [], 0.95: []}
     for name in names:
-        key = choose(tables, name)
-        learned = learn(tables[key].without(name), key)
-        own = tables[key].pick(np.array([each == name for each in tables[key].repositories]))
+        learned = learn_without(tables, name)
+        known = tables[learned.drift_median, learned.drift_spread]
+        own = known.pick(np.array([each == name for each in known.repositories]))
         rank = own.ranks()
         for level, found in held.items():
             low, high = (
@@ -194,11 +162,7 @@ def main(arguments: list[str]) -> int:
         print("learn_quantiles: the corpus of real logs is not here (set TIMELEDGER_CORPUS).", file=sys.stderr)
         return 2
     found = moments(cases(corpus))
-    start = LEARNED.plain()
-    tables = {
-        (median, spread): table(found, replace(start, drift_median=median, drift_spread=spread))
-        for median, spread in product(MEDIANS, SPREADS)
-    }
+    tables = tables_of(found)
     for key, each in tables.items():
         print(f"drift median {key[0]}, spread {key[1]}: score {score(each):.4f}")
     best = choose(tables, None)

@@ -33,6 +33,8 @@ _GPU_SHARE: Final = re.compile(r"actual GPU utilization = ([\d.]+)%")
 #: One line of a printed TrainingArguments: `max_completion_length=256,`.
 _ARGUMENT: Final = re.compile(r"\s*(?:\w+\()?([a-z_]\w{2,60})=('[^']*'|[^,()\[\]{}]+),\s*$")
 _SCRIPT: Final = re.compile(r"Script started on ")
+#: A trainer's class in a start-up line, a warning or a traceback tells the algorithm.
+_TRAINER: Final = re.compile(r"\b(GRPO|RLOO|PPO|OnlineDPO|NashMD|XPO|DPO|KTO|ORPO|CPO|SFT|Reward|PRM|GKD)(?:v2)?Trainer\b")
 _WANDB_RUN: Final = re.compile(r"(?:offline-)?run-(\d{8})_(\d{6})-\w+")
 
 
@@ -57,6 +59,8 @@ class Facts:
                 )
         if text.endswith(",") and (argument := _ARGUMENT.match(text)):
             self._argument(argument[1], argument[2].strip())
+        if "Trainer" in text and (trainer := _TRAINER.search(text)):
+            build.setting("algorithm", trainer[1].lower(), f"console: {trainer[0]}", "inferred")
         if build.started_at is None and ("wandb" in text or "Script started" in text):
             self._start(text, build)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -17,18 +18,22 @@ from timeledger import clock_sources as sources
 from timeledger import schema
 from timeledger.clock_rows import make_rows
 from timeledger.clock_sources import Course, Floats, Ints, Session
+from timeledger.clock_starts import from_own_start
+from timeledger.keys import joined, one_a_step
 from timeledger.kinds import Kinds, classify
 from timeledger.phases import TopPhases, summed_step_s, top_level
 from timeledger.results import CLOCK_STEPS, Clock, Facts, Segment
 from timeledger.run import Run
+from timeledger.said import say
 from timeledger.units import shift
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-WHY_NONE: Final = (
+WHY_NONE: Final = say(
     "This log tells no time: it has no time stamps, no progress bar and no step times. Add the console log with its "
     "progress bar, or TensorBoard events (report_to=tensorboard, logging_steps=1), or print the seconds of each step."
 )
-WHY_TOTAL: Final = (
+WHY_ONE: Final = say("One time stamp alone does not tell what a step takes: wait for the next step.")
+WHY_TOTAL: Final = say(
     "Only the run's total time is in this log. For the time of each step log every step (logging_steps=1) "
     "to TensorBoard, or keep the console log with its progress bar."
 )
@@ -71,7 +76,9 @@ def clock(run: Run, facts: Facts | None = None) -> Clock:
     source = _main_source(sessions, courses)
     arrays = (table.segment, table.step, table.span, table.wall_s, table.work_s)
     coarse = max(each.resolution_s for each in courses)
-    kinds = classify(run, facts, top, make_rows(run, *arrays, tail_s=courses[-1].tail_s, coarse_s=coarse))
+    whole = source not in {sources.STEP_TIMES, sources.NONE}
+    seen = make_rows(run, *arrays, tail_s=courses[-1].tail_s, coarse_s=coarse, whole=whole)
+    kinds = classify(run, facts, top, seen)
     steps = _frame(table, kinds)
     gaps = sum(lost)
     lost_s = gaps + kinds.paused_s
@@ -100,8 +107,7 @@ def clock(run: Run, facts: Facts | None = None) -> Clock:
 
 def _rows(run: Run, top: TopPhases) -> pl.DataFrame:
     """One row a (segment, step), sorted, with `gap` (steps since the row before) and `work_s` (seconds the framework names for all of them)."""
-    steps = run.steps.unique(["segment", "step"], keep="last").sort("segment", "step")
-    steps = steps.select("segment", "step", "span", "at", "elapsed_s", "step_s")
+    steps = one_a_step(run.steps.select("segment", "step", "span", "at", "elapsed_s", "step_s"))
     if not top.frame.is_empty():
         steps = steps.join(top.outside_s(), on=["segment", "step"], how="left")
         steps = steps.join(summed_step_s(top), on=["segment", "step"], how="left")
@@ -109,8 +115,10 @@ def _rows(run: Run, top: TopPhases) -> pl.DataFrame:
         steps = steps.with_columns(
             pl.lit(None, pl.Float64).alias("outside_s"), pl.lit(None, pl.Float64).alias("summed_s")
         )
-    own = pl.col("step_s").filter(pl.col("step_s").is_finite() & (pl.col("step_s") >= 0)).count() > 0
-    inside = pl.when(own).then(pl.col("step_s")).otherwise(pl.col("summed_s"))
+    took = pl.when(pl.col("step_s").is_finite() & (pl.col("step_s") > 0)).then(
+        pl.col("step_s")
+    )  # 0 s is not a measured step
+    inside = pl.when(took.count() > 0).then(took).otherwise(pl.col("summed_s"))
     before = pl.col("step").diff().over("segment")
     usual = before.median().over("segment").fill_null(1.0)
     logged = _number(run, "logging_steps")
@@ -163,7 +171,7 @@ def _sessions(run: Run, rows: pl.DataFrame, bars: pl.DataFrame) -> list[Session]
         session = _session(run, number, own, bar, is_last=number == numbers[-1])
         if session is not None:
             made.append(session)
-    return made
+    return [*made[:1], *(from_own_start(before, here) for before, here in pairwise(made))]
 
 
 def _session(run: Run, number: int, own: pl.DataFrame, bar: pl.DataFrame, *, is_last: bool) -> Session | None:
@@ -187,7 +195,16 @@ def _session(run: Run, number: int, own: pl.DataFrame, bar: pl.DataFrame, *, is_
         at, elapsed, work = (np.concatenate([each, empty]) for each in (at, elapsed, work))
     totals = bar["total"].drop_nulls()
     total = int(totals[-1]) if totals.len() else None
-    return Session(number, step, gap, at, elapsed, work, bar_step, bar_s, total, _begun(run, number, own))
+    begun, worked = _begun(run, number, own), _worked(run, number)
+    return Session(number, step, gap, at, elapsed, work, bar_step, bar_s, total, begun, worked)
+
+
+def _worked(run: Run, number: int) -> float | None:
+    """The moment of a session's last evaluation or checkpoint: it may have come after the last step."""
+    moment = run.events.filter(
+        (pl.col("segment") == number) & pl.col("kind").is_in(["evaluation", "checkpoint"]) & pl.col("at").is_not_null()
+    )["at"].max()
+    return moment.timestamp() if isinstance(moment, datetime) else None
 
 
 def _begun(run: Run, number: int, own: pl.DataFrame) -> float | None:
@@ -254,9 +271,7 @@ def _table(rows: pl.DataFrame, parts: list[tuple[Session, Floats, Floats, np.nda
     segment = np.concatenate([np.full(int(keep.sum()), s.index) for s, _, _, keep in parts])
     step = np.concatenate([s.step[keep] for s, _, _, keep in parts])
     keys = pl.DataFrame({"segment": segment, "step": step}, schema={"segment": pl.Int64, "step": pl.Int64})
-    at = keys.join(rows.select("segment", "step", "at"), on=["segment", "step"], how="left", maintain_order="left")[
-        "at"
-    ]
+    at = joined(keys, rows.select("segment", "step", "at"))["at"]
     return _Table(
         segment=segment,
         step=step,
@@ -299,9 +314,7 @@ def _main_source(sessions: list[Session], courses: list[Course]) -> str:
 def _covered(rows: pl.DataFrame, table: _Table, source: str) -> float | None:
     """Share of the wall clock that the framework's own step times cover; None when nothing else tells the time."""
     keys = pl.DataFrame({"segment": table.segment, "step": table.step, "wall_s": table.wall_s * table.span})
-    both = keys.join(
-        rows.select("segment", "step", "gap", "step_s"), on=["segment", "step"], how="left", maintain_order="left"
-    )
+    both = joined(keys, rows.select("segment", "step", "gap", "step_s"))
     named = sources.finite(both["step_s"] * both["gap"])
     wall = sources.finite(both["wall_s"])
     good = np.isfinite(named) & np.isfinite(wall)
@@ -315,7 +328,7 @@ def _covered(rows: pl.DataFrame, table: _Table, source: str) -> float | None:
 
 def _why(sessions: list[Session], courses: list[Course]) -> str | None:
     if any(each.source == sources.NONE for each in courses):
-        return "Some sessions of this run tell no time; the elapsed time leaves them out."
+        return say("Some sessions of this run tell no time; the elapsed time leaves them out.")
     return None
 
 
@@ -331,7 +344,7 @@ def _only_total(run: Run, sessions: list[Session], last: int, first: int) -> Clo
     if total is None and len(sessions) == 1 and len(bar_s) and bar_step[-1] >= sessions[-1].step[-1]:
         total, done = float(bar_s[-1]), int(bar_step[-1] - sessions[-1].first)
     if total is None or total <= 0:
-        return _nothing(run, last, first, WHY_NONE)
+        return _nothing(run, last, first, WHY_ONE if run.steps["at"].drop_nulls().n_unique() == 1 else WHY_NONE)
     return Clock(
         source=sources.RUN_TIME, resolution_s=0.0, elapsed_s=total, active_s=total, lost_s=None, segments=(),
         steps=schema.empty(CLOCK_STEPS), position=last, first_step=first, step_s=total / max(done, 1), why=WHY_TOTAL,

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from timeledger.clock_sources import Floats, Ints, finite, usual
+from timeledger.keys import joined, one_a_step
 from timeledger.periodic import Mask, spikes
 from timeledger.run import Run
 
@@ -17,7 +18,8 @@ class Rows:
     """The clock's rows as arrays; `length` is the answers' length where the log has it (longest, else mean).
 
     `tail_s` passed after the last step (a bar that waits on it); `wall_s` is without it. `coarse_s` is the clock's
-    resolution: a jump may have bled that much into the rows beside it.
+    resolution: a jump may have bled that much into the rows beside it. `whole`: the clock runs on between the rows; step
+    times added up leave out what is done between two steps.
     """
 
     segment: Ints
@@ -28,22 +30,23 @@ class Rows:
     length: Floats
     tail_s: float = 0.0
     coarse_s: float = 0.0
+    whole: bool = True
 
     def __len__(self) -> int:
         return len(self.step)
 
 
 def make_rows(
-    run: Run, segment: Ints, step: Ints, span: Ints, wall_s: Floats, work_s: Floats, *, tail_s: float, coarse_s: float
-) -> Rows:
+    run: Run, segment: Ints, step: Ints, span: Ints, wall_s: Floats, work_s: Floats,
+    *, tail_s: float, coarse_s: float, whole: bool,
+) -> Rows:  # fmt: skip
     """The clock's rows with the answers' length joined from the run, and the last one without what came after it."""
     wall_s = wall_s.copy()
     wall_s[-1] -= tail_s / span[-1]
     keys = pl.DataFrame({"segment": segment, "step": step}, schema={"segment": pl.Int64, "step": pl.Int64})
     own = run.steps.select("segment", "step", pl.coalesce("len_max", "len_mean").alias("length"))
-    own = own.unique(["segment", "step"], keep="last")
-    length = keys.join(own, on=["segment", "step"], how="left", maintain_order="left")["length"]
-    return Rows(segment, step, span, wall_s, work_s, finite(length), tail_s, coarse_s)
+    length = joined(keys, one_a_step(own))["length"]
+    return Rows(segment, step, span, wall_s, work_s, finite(length), tail_s, coarse_s, whole)
 
 
 # --- level -----------------------------------------------------------------------------------------------------
@@ -75,7 +78,7 @@ def line_of(rows: Rows, residue: Ints, values: Floats, use: Mask, scale: Floats 
     """The usual course of `values` among the rows in `use`, without what stands out of it."""
     found = _line(residue, values, use, scale)
     calm = use & ~found.stands_out(rows)
-    return _line(residue, values, calm, scale) if calm.sum() >= 3 else found
+    return _line(residue, values, calm, scale) if calm.sum() >= 3 and not np.array_equal(calm, use) else found
 
 
 def _line(residue: Ints, values: Floats, use: Mask, scale: Floats | None) -> Line:
@@ -115,11 +118,11 @@ def beside(rows: Rows) -> Floats | None:
 def gathered(rows: Rows, excess: Floats, jumps: Mask) -> Floats:
     """The excess of rows with a jump, with what a coarse clock smeared into the rows beside it."""
     row_s = usual(rows.wall_s * rows.span)
-    reach = int(np.ceil(2 * rows.coarse_s / row_s)) if row_s > 0 else 0
+    reach = int(np.ceil(min(2 * rows.coarse_s / row_s, 5.0))) if row_s > 1e-9 * rows.coarse_s else 0
     at = np.flatnonzero(jumps)
     if row_s > 20 * rows.coarse_s or reach == 0 or len(at) == 0:
         return excess
-    reach = min(reach, 5, max(int(np.diff(at).min()) // 2 - 1, 0)) if len(at) > 1 else min(reach, 5)
+    reach = min(reach, max(int(np.diff(at).min()) // 2 - 1, 0)) if len(at) > 1 else reach
     added = np.concatenate([[0.0], np.cumsum(np.nan_to_num(excess))])
     low, high = np.maximum(at - reach, 0), np.minimum(at + reach + 1, len(excess))
     wider = excess.copy()

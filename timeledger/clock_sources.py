@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -32,7 +33,7 @@ class Session:
     """One session's rows as arrays. `gap` is steps since the row before; `work_s` what the framework says all of them took.
 
     `at` are seconds since the epoch; NaN where the log is silent. `bar_step`/`bar_s` are the bar's states.
-    `begun_at` is the moment training began, where the log tells.
+    `begun_at` is the moment training began, `worked_at` of the last evaluation or checkpoint, where the log tells.
     """
 
     index: int
@@ -45,6 +46,7 @@ class Session:
     bar_s: Floats
     bar_total: int | None = None
     begun_at: float | None = None
+    worked_at: float | None = None
 
     @property
     def first(self) -> int:
@@ -75,16 +77,28 @@ def course(session: Session) -> Course:
         found = read(session)
         if found is not None:
             return found
-    return from_steps(session)
+    steps = from_steps(session)
+    if steps.source != NONE:
+        return steps
+    return _sparse(from_stamps, session, session.at) or _sparse(from_elapsed, session, session.elapsed) or steps
+
+
+def _sparse(read: Callable[..., Course | None], session: Session, told: Floats) -> Course | None:
+    """A clock that few rows show, where there is no other: the rows between take the same time, and are no evidence of more."""
+    seen = np.flatnonzero(np.isfinite(told))
+    if len(seen) < 3 or session.step[seen[-1]] - session.step[seen[0]] < 0.5 * (session.step[-1] - session.step[0]):
+        return None
+    found = read(session, least=0.0)
+    return None if found is None else replace(found, resolution_s=max(found.resolution_s, usual(np.diff(told[seen]))))
 
 
 # --- stamps ----------------------------------------------------------------------------------------------------
 
 
-def from_stamps(session: Session) -> Course | None:
-    """Event time stamps. Stamps that many rows share are the moment of a flush: only the last row of a burst is dated by it."""
+def from_stamps(session: Session, least: float = 0.5) -> Course | None:
+    """Event time stamps, of at least this share of the rows. Stamps that many rows share are the moment of a flush: only the last row of a burst is dated by it."""
     seen = np.flatnonzero(np.isfinite(session.at))
-    if len(seen) < 2 or len(seen) < 0.5 * len(session.step):
+    if len(seen) < 2 or len(seen) < least * len(session.step):
         return None
     at = _forward(session.at[seen])
     if at is None or at[-1] - at[0] <= 0 or _too_short(at[-1] - at[0], session.work_s[seen[0] + 1 : seen[-1] + 1]):
@@ -103,7 +117,9 @@ def from_stamps(session: Session) -> Course | None:
     first_s, known = _first_row_s(session, seen, path)
     end = np.interp(session.step.astype(float), step, path) - path[0] + first_s
     end = _fill_edges(session, end, int(seen[0]), int(seen[-1]))
-    return Course(TIMESTAMPS, max(exact, 0.0), end, 0.0, known, float(path[0]) - first_s)
+    tail = session.worked_at - path[-1] if session.worked_at is not None and seen[-1] == len(session.step) - 1 else 0.0
+    tail = float(tail) if 0 < tail <= max(float(end[-1]), 3600.0) else 0.0
+    return Course(TIMESTAMPS, max(exact, 0.0), end, tail, known, float(path[0]) - first_s)
 
 
 def _forward(at: Floats) -> Floats | None:
@@ -219,10 +235,10 @@ def _after_bar(session: Session, end: Floats, last_step: float) -> Floats:
     return end
 
 
-def from_elapsed(session: Session) -> Course | None:
-    """The log's own running clock, counted from the session's start."""
+def from_elapsed(session: Session, least: float = 0.5) -> Course | None:
+    """The log's own running clock, counted from the session's start, of at least this share of the rows."""
     seen = np.flatnonzero(np.isfinite(session.elapsed))
-    if len(seen) < 1 or len(seen) < 0.5 * len(session.step):
+    if len(seen) < 1 or len(seen) < least * len(session.step):
         return None
     values = session.elapsed[seen]
     if len(values) > 1 and ((np.diff(values) < 0).mean() > 0.02 or values[-1] <= values[0]):

@@ -18,11 +18,18 @@ from timeledger.pull import Pull, find_pull
 from timeledger.results import Clock, Facts, Growth, Span, Timing
 from timeledger.rows import Array, Rows, make_rows
 from timeledger.run import Run
+from timeledger.said import say
 from timeledger.schedule import Extra, extras_to_come
 from timeledger.suspect import MAX_CYCLE, mean_share, suspected, unseen
 
 #: Ordinary steps below which only a range is shown.
 ENOUGH_STEPS: Final = 5
+#: A first step over those that follow: the median over repositories of real runs (0.5 to 4 within them).
+FIRST_STEP: Final = 1.2
+#: Algorithms that learn from answers of their own, as settings and trainers name them.
+_ONLINE: Final = (
+    "grpo", "gspo", "dapo", "dr_grpo", "rloo", "ppo", "gae", "reinforce", "remax", "opo", "cispo", "onlinedpo", "nashmd", "xpo",
+)  # fmt: skip
 _USUAL_Z: Final = NormalDist().inv_cdf(0.9)
 
 
@@ -65,10 +72,12 @@ class Forecast:
         ordinary = self.steps_left * self.step_s / max(self.remaining_s, 1e-12)
         wanted = np.array([calibrated(share, self.learned, self.position / max(self.total, 1)) for share in shares])
         z = np.array([NormalDist().inv_cdf(share) for share in wanted])
+        # How far lengths may go is no matter of luck that was learned from other runs: it keeps the asked-for share.
+        asked = np.array([abs(NormalDist().inv_cdf(share)) for share in shares]) / _USUAL_Z
         part = steps / max(self.steps_left, 1)
         level = self.level.quantiles(wanted, max(steps, 1.0)) * ordinary
-        reach = np.minimum(self.pull.above * np.abs(z) / _USUAL_Z, self.pull.most)
-        length = np.where(z > 0, reach, self.pull.below * np.abs(z) / _USUAL_Z) * ordinary * part
+        reach = np.minimum(self.pull.above * asked, self.pull.most)
+        length = np.where(z > 0, reach, self.pull.below * asked) * ordinary * part
         unsure = math.sqrt(math.fsum(each.sd_s**2 for each in self.extras)) / max(self.remaining_s, 1e-12) * z
         doubt = np.array([math.fsum(each.reach_s(share) for each in self.extras) for share in wanted])
         doubt = np.log(np.maximum(1 + doubt / max(self.remaining_s, 1e-12), 0.02))
@@ -84,17 +93,22 @@ class Forecast:
 
 
 def make_forecast(
-    run: Run, clock: Clock, timing: Timing, growth: Growth, facts: Facts, total: int, learned: Learned = LEARNED
-) -> Forecast | None:
-    """The forecast, or None when no step has a time yet."""
-    every = make_rows(run, clock)
+    run: Run, clock: Clock, timing: Timing, growth: Growth, facts: Facts, total: int, learned: Learned = LEARNED,
+    rows: Rows | None = None,
+) -> Forecast | None:  # fmt: skip
+    """The forecast, or None when no step has a time yet; `rows` are those of `make_rows`, where the caller has them."""
+    every = make_rows(run, clock) if rows is None else rows
     rows = present(every.usable())
     if clock.elapsed_s is None or clock.position is None:
         return None
     position = steps_done(run, clock)
     extras = extras_to_come(clock, facts, position, total)
     open_cycle = in_first_cycle(every)
-    if not extras and open_cycle is None and (doubt := suspected(clock, every, position, total)) is not None:
+    if (
+        not extras
+        and open_cycle is None
+        and (doubt := suspected(clock, every, position, total, generates(run))) is not None
+    ):
         extras = (doubt,)
     if len(rows):
         extras = (*extras, *unseen(clock, facts, extras, float(np.mean(rows.wall_s)), position, total))
@@ -103,6 +117,8 @@ def make_forecast(
     rows = rows if len(rows) else overall(every)
     if len(rows) == 0:
         return None
+    if len(rows) == 1 and rows.span[0] == 1 and position <= (clock.first_step or 1):
+        rows = replace(rows, wall_s=rows.wall_s / FIRST_STEP)
     level = estimate(rows.wall_s, rows.span, float(total), clock.resolution_s, learned)
     pull = find_pull(rows, timing, growth, float(total))
     return Forecast(clock.elapsed_s, position, total, rows, level, extras, pull, open_cycle is not None, learned)
@@ -116,6 +132,12 @@ def steps_done(run: Run, clock: Clock) -> int:
     zero = run.steps.filter(pl.col("step") == 0)
     trained = any(zero[name].drop_nulls().len() for name in ("len_mean", "reward", "loss", "step_s"))
     return position + 1 if trained or zero.height == 0 else position
+
+
+def generates(run: Run) -> bool:
+    """True for trainers that must generate the answers they learn from."""
+    algorithm = str(run.info.setting("algorithm") or "").lower()
+    return any(algorithm.startswith(name) for name in _ONLINE) or run.steps["reward"].drop_nulls().len() > 0
 
 
 def in_first_cycle(rows: Rows) -> Rows | None:
@@ -145,7 +167,9 @@ def overall(rows: Rows) -> Rows:
 
 def _unknown_cycle(row: Rows, steps: int) -> Extra:
     seconds = float(row.wall_s[0]) * steps
-    words = "Only the first step has generated answers so far: the cost of a whole generation cycle is not known yet."
+    words = say(
+        "Only the first step has generated answers so far: the cost of a whole generation cycle is not known yet."
+    )
     return Extra("unknown", 0.0, 0.5 * seconds, words)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import numpy as np
@@ -11,9 +11,12 @@ import polars as pl
 from timeledger.results import Clock, Facts, Growth
 from timeledger.rows import QUANTITIES, Array, Rows, floats, make_rows
 from timeledger.run import Run
+from timeledger.said import say
 from timeledger.units import show_number, show_share
 
 MIN_ROWS: Final = 12
+#: Fewer rows tell a length, and no course of it.
+FEW_ROWS: Final = 5
 #: A curve must cut the error of "stays as it is" on later stretches by this much before it counts at all.
 MUST_PAY: Final = 0.75
 FORECAST: Final = pl.Schema({"step": pl.Int64, "mid": pl.Float64, "low": pl.Float64, "high": pl.Float64})
@@ -43,9 +46,9 @@ def damped(step: Array, length: Array, ahead: Array, limit: float | None) -> Arr
 
 
 def logarithmic(step: Array, length: Array, ahead: Array, limit: float | None) -> Array:
-    """An intercept and a slope in log(step), moved to pass through the late value."""
-    slope = float(np.polyfit(np.log(step), length, 1)[0])
-    path: Array = late_value(length) + slope * (np.log(ahead) - np.log(step[-1]))
+    """An intercept and a slope in log(1 + step), moved to pass through the late value; steps may count from 0."""
+    slope = float(np.polyfit(np.log1p(step), length, 1)[0])
+    path: Array = late_value(length) + slope * (np.log1p(ahead) - np.log1p(step[-1]))
     return path
 
 
@@ -85,14 +88,16 @@ def find_limit(run: Run, rows: Rows, facts: Facts) -> tuple[float | None, str | 
     cut = rows.truncated[np.isfinite(rows.truncated)]
     seen_cut = len(cut) > 0 and float(cut.max()) > 0
     if piled >= 0.3 and (seen_cut or piled >= 0.6) and top > 1:
-        return top, "inferred: the longest answers pile up at it"
+        return top, say("inferred: the longest answers pile up at it")
     return None, None
 
 
-def fit_growth(run: Run, clock: Clock, facts: Facts | None = None, total_steps: int | None = None) -> Growth:
+def fit_growth(
+    run: Run, clock: Clock, facts: Facts | None = None, total_steps: int | None = None, rows: Rows | None = None
+) -> Growth:
     """Response length so far and to come. Works on every row with a length, timed or not."""
     facts = facts or Facts()
-    rows = make_rows(run, clock)
+    rows = make_rows(run, clock) if rows is None else rows
     if len(rows) == 0 and run.has_steps:
         rows = _untimed(run)
     limit, limit_from = find_limit(run, rows, facts)
@@ -101,7 +106,7 @@ def fit_growth(run: Run, clock: Clock, facts: Facts | None = None, total_steps: 
     cut = rows.truncated[np.isfinite(rows.truncated)]
     truncated = float(np.mean(cut[-max(5, len(cut) // 5) :])) if len(cut) else None
     if len(length) == 0:
-        why = "This log has no response lengths; log the mean length of the answers to see whether they grow."
+        why = say("This log has no response lengths; log the mean length of the answers to see whether they grow.")
         return Growth(
             None, None, None, limit, limit_from, truncated, "constant", pl.DataFrame(schema=FORECAST), why, why
         )
@@ -111,7 +116,7 @@ def fit_growth(run: Run, clock: Clock, facts: Facts | None = None, total_steps: 
     forecast = _forecast(name, weight, step, length, limit, total_steps)
     return Growth(
         first, last, ratio, limit, limit_from, truncated, name, forecast,
-        _sentence(first, last, ratio, limit, limit_from, truncated, name, forecast),
+        _sentence(len(length), first, last, ratio, limit, limit_from, truncated, name, forecast),
     )  # fmt: skip
 
 
@@ -129,26 +134,35 @@ def choose(step: Array, length: Array, limit: float | None) -> tuple[str, float]
     """The curve and how far to follow it (0 = stay at the late value), by forecasts from earlier moments of this run."""
     if len(length) < MIN_ROWS or not np.all(np.diff(step) > 0):
         return "constant", 0.0
-    errors = {name: _errors(curve, step, length, limit) for name, curve in CURVES.items()}
-    flat = errors.pop("constant")
+    flat = np.array(list(_errors(constant, step, length, limit)))
     best, paid = "constant", 1.0
-    for name, found in errors.items():
+    for name in ("damped", "log", "saturating"):
+        found = _unless_lost(_errors(CURVES[name], step, length, limit), flat, min(paid, MUST_PAY))
         ratio = float(found.sum() / flat.sum()) if flat.sum() > 0 else 1.0
         if ratio < min(paid, MUST_PAY) and np.mean(found < flat) >= 0.75:
             best, paid = name, ratio
     return (best, min(1.0, 1.4 * (1 - paid))) if best != "constant" else ("constant", 0.0)
 
 
-def _errors(curve: Curve, step: Array, length: Array, limit: float | None) -> Array:
+def _unless_lost(errors: Iterator[float], flat: Array, most: float) -> Array:
+    """A curve's errors; infinite from where it cannot win any more: those are not worth the fits."""
+    found = np.full(len(flat), np.inf)
+    for at, error in enumerate(errors):
+        found[at] = error
+        seen = found[: at + 1]
+        if seen.sum() > 1.001 * most * flat.sum() or np.sum(~(seen < flat[: at + 1])) > 0.25 * len(flat):
+            break
+    return found
+
+
+def _errors(curve: Curve, step: Array, length: Array, limit: float | None) -> Iterator[float]:
     """Mean absolute error of the stretch after each of several origins."""
     n = len(length)
-    found = []
     for share in (0.4, 0.5, 0.6, 0.7, 0.8):
         cut = max(6, int(n * share))
         until = min(n, cut + max(3, cut // 2))
         ahead = bounded(curve(step[:cut], length[:cut], step[cut:until], limit), limit)
-        found.append(float(np.mean(np.abs(ahead - length[cut:until]))))
-    return np.array(found)
+        yield float(np.mean(np.abs(ahead - length[cut:until])))
 
 
 def forecast_at(name: str, weight: float, step: Array, length: Array, ahead: Array, limit: float | None) -> Array:
@@ -183,18 +197,28 @@ def _forecast(
 
 
 def _sentence(
-    first: float, last: float, ratio: float | None, limit: float | None, limit_from: str | None,
+    rows: int, first: float, last: float, ratio: float | None, limit: float | None, limit_from: str | None,
     truncated: float | None, name: str, forecast: pl.DataFrame,
 ) -> str:  # fmt: skip
     """The finding in words."""
-    if ratio is not None and (ratio > 1.1 or ratio < 0.9):
-        text = f"Answers {'grew' if ratio > 1 else 'shrank'} from {show_number(first)} to {show_number(last)} tokens"
-    else:
-        text = f"Answers keep their length, {show_number(last)} tokens"
+    now = show_number(last)
+    text = say("Answers keep their length, {last} tokens", last=now)
+    if rows < FEW_ROWS:
+        text = say("Answers have {last} tokens so far", last=now)
+    elif ratio is not None and ratio > 1.1:
+        text = say("Answers grew from {first} to {last} tokens", first=show_number(first), last=now)
+    elif ratio is not None and ratio < 0.9:
+        text = say("Answers shrank from {first} to {last} tokens", first=show_number(first), last=now)
     if name != "constant" and forecast.height:
-        text += f", and go on towards {show_number(float(forecast['mid'][-1]))}"
-    if limit is not None:
-        known = " (inferred)" if limit_from and limit_from.startswith("inferred") else ""
-        text += f"; the limit is {show_number(limit, 4)}{known}"
-        text += f", {show_share(truncated)} cut" if truncated is not None else ""
-    return text + "."
+        end = show_number(float(forecast["mid"][-1]))
+        text = say("{answers}, and go on towards {end}", answers=text, end=end)
+    if limit is None:
+        return say("{done}.", done=text)
+    at = show_number(limit, 4)
+    if limit_from and limit_from.startswith("inferred"):
+        text = say("{answers}; the limit is {limit} (inferred)", answers=text, limit=at)
+    else:
+        text = say("{answers}; the limit is {limit}", answers=text, limit=at)
+    if truncated is None:
+        return say("{done}.", done=text)
+    return say("{answers}, {share} cut.", answers=text, share=show_share(truncated))

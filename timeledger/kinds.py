@@ -42,20 +42,22 @@ def classify(run: Run, facts: Facts, top: TopPhases, rows: Rows) -> Kinds:
     residue = (rows.step - rows.step[0]) % length
     warm = find_warmup(rows, residue)
     free = np.isfinite(rows.wall_s) & ~warm
-    lines = _lines(rows, residue, free, _near(rows, schedules))
+    near = _near(rows, schedules)
+    lines = _lines(rows, residue, free, near)
     schedules, own = _placed(run, rows, schedules, lines, warm)
-    taken = _taken(rows, schedules)
-    lines = _lines(rows, residue, free, taken)
+    known = taken = _taken(rows, schedules)
+    lines = lines if np.array_equal(taken, near) else _lines(rows, residue, free, taken)
     for _ in range(2):
         for at in reversed(range(len(lines))):  # what lies beside the step is the sharper line
             found = _unknown_schedule(rows, lines[at], free, taken)
             if found is not None:
                 schedules, own = [*schedules, found], [*own, at]
                 taken = _taken(rows, schedules)
-    lines = _lines(rows, residue, free, taken)
+    lines = lines if taken is known else _lines(rows, residue, free, taken)
     pause = find_pauses(rows, lines[0], free & ~taken)
     excess = [gathered(rows, np.where(free, line.excess_s(rows), np.nan), taken | pause) for line in lines]
-    periodic, periodic_s = priced(schedules, [excess[at] for at in own], facts, 0.1 * rows.coarse_s)
+    mine = [excess[at] for at in own]
+    periodic, periodic_s = priced(schedules, mine, facts, 0.1 * rows.coarse_s, whole=rows.whole)
     usual_s = gathered(rows, lines[0].excess_s(rows), taken | pause)
     kind, extra = _named(rows, schedules, warm, pause, usual_s, periodic_s)
     step_s = _now(rows, residue, length, kind, extra)
@@ -78,7 +80,7 @@ def _near(rows: Rows, schedules: list[Schedule]) -> Mask:
     near = np.zeros(len(rows), dtype=bool)
     for each in schedules:
         near[each.rows] = True
-        near[np.minimum(each.rows + 1, len(rows) - 1)] = True
+        near[np.minimum(each.rows[each.edge] + 1, len(rows) - 1)] = True
     return near
 
 
@@ -134,7 +136,8 @@ def _unknown_schedule(rows: Rows, line: Line, free: Mask, taken: Mask) -> Schedu
         if found is not None:
             at = due_rows(rows.step, rows.span, among, *found)
             at = at[excess[at] > 0.25 * np.median(excess[at[among[at]]])]
-            return Schedule("unknown", found[0], at, np.full(len(at), np.nan), "residuals")
+            inside = np.zeros(len(at), dtype=bool)
+            return Schedule("unknown", found[0], at, np.full(len(at), np.nan), inside, "residuals")
     return None
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import polars as pl
 
 from timeledger.learned import LEARNED, Learned
 from timeledger.rows import Array
@@ -19,15 +20,17 @@ from timeledger.rows import Array
 #: Standard deviation of the drift over a whole run, as a share of the level.
 DRIFTS: Final = 0.005 * 2.0 ** np.arange(9)
 #: The noise is estimated from few rows, so it is tried at these factors too.
-NOISES: Final = np.array([0.7, 1.0, 1.5])
+NOISES: Final = np.array([0.7, 1.0, 1.5, 2.5])
 #: A drift over the whole run that counts as large, and how far the filter is followed without evidence for one.
 LARGE_DRIFT: Final = 0.16
-HOLD: Final = 0.4
-BLOCKS: Final = 24
+HOLD: Final = 0.1
+BLOCKS: Final = 16
 CLIP: Final = 5.0
 #: Relative noise of one step where nothing is known, and how many rows that counts as.
 USUAL_NOISE: Final = 0.08
 FEW_ROWS: Final = 3
+#: The same where one row of one step is all there is: how far second steps lay from those that followed.
+LONE_NOISE: Final = 0.35
 #: A block of rows lasts at least this many ticks of the clock.
 FINE: Final = 12.0
 
@@ -46,6 +49,7 @@ class Level:
 
     `mid`: components' present level; `variance`: of it; `walk`: drift variance a step; `weight`: posterior weight.
     `noise`: relative standard deviation of one row; `overall`, `recent`: seconds a step of all rows and now.
+    `spikes`: relative variance a step of what single rows take beyond the others; `seen`: steps they were seen in.
     """
 
     scale: float
@@ -56,10 +60,16 @@ class Level:
     noise: float
     overall: float
     recent: float
+    spikes: float = 0.0
+    seen: float = 1.0
 
     def spread(self, steps: float) -> Array:
-        """Relative standard deviation, by component, of the mean of the next `steps` steps."""
-        sd: Array = np.sqrt(self.variance + self.walk * steps / 3)
+        """Relative standard deviation, by component, of the mean of the next `steps` steps.
+
+        Spikes come at random: both how many came so far and how many will come are counts.
+        """
+        spikes = self.spikes * (1 / max(steps, 1.0) + 1 / self.seen)
+        sd: Array = np.sqrt(self.variance + self.walk * steps / 3 + spikes)
         return sd
 
     def quantiles(self, shares: Array, steps: float) -> Array:
@@ -103,8 +113,8 @@ def clip_spikes(values: Array) -> Array:
     n, half = len(values), 4
     if n < 5:
         return values
-    padded = np.pad(values, half, mode="reflect" if n > half else "edge")
-    middle = np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1), axis=1)
+    padded = pl.Series(np.pad(values, half, mode="reflect" if n > half else "edge"))
+    middle = padded.rolling_median(2 * half + 1)[2 * half :].to_numpy()
     away = values - middle
     scale = 1.4826 * float(np.median(np.abs(away)))
     return middle + np.clip(away, -CLIP * scale, CLIP * scale) if scale > 0 else values
@@ -116,20 +126,29 @@ def estimate(values: Array, span: Array, total: float, coarse_s: float = 0.0, le
     `coarse_s` is the clock's tick: shorter rows than that are no evidence of how steady the run is.
     """
     clipped = clip_spikes(values)
-    excess = float(np.average(values - clipped, weights=span))
+    beyond, seen = (values - clipped) * span, float(span.sum())
+    excess = float(beyond.sum()) / seen * _usual_share(int((beyond > 0).sum()), seen, total)
     y, k = blocks(clipped, span, coarse_s)
     scale = float(np.average(y, weights=k))
-    z = y / scale - 1
+    z = np.log(y / scale)
+    z = z - float(np.average(z, weights=k))
     tick = coarse_s / np.sqrt(6) / max(float(np.median(y * k)), 1e-9)
     noise = float(np.hypot(_noise(z, float(np.median(k))), tick))
     mid, variance, walk, weight = _filter(z, k, noise, total, prior(learned))
-    mid = mid * _trust(weight)
+    mid = np.exp(mid * _trust(weight)) - 1
     recent = scale * (1 + float(weight @ mid))
     shift = excess / scale
     return Level(
         scale, mid + shift, variance, walk, weight, noise,
         float(np.average(values, weights=span)), max(recent + excess, 0.05 * scale),
+        float((beyond**2).sum()) / seen / scale**2, seen,
     )  # fmt: skip
+
+
+def _usual_share(spikes: int, seen: float, total: float) -> float:
+    """The median of how many more come over the mean: single spikes as a rule come less often than their mean says."""
+    mean = spikes * max(total - seen, 0.0) / seen
+    return max(1 - 1 / (3 * mean), 0.0) if mean > 0 else 1.0
 
 
 def _trust(weight: Array) -> float:
@@ -150,7 +169,8 @@ def _noise(z: Array, span: float) -> float:
     usual: float = max(USUAL_NOISE / max(span, 1.0) ** 0.4, 0.005)
     move = np.diff(z)
     if len(move) == 0:
-        return usual
+        lone: float = LONE_NOISE / max(span, 1.0) ** 0.6
+        return lone
     power = 0.25 * float(np.mean(move**2)) + 0.25 * (1.4826 * float(np.median(np.abs(move)))) ** 2
     seen = max(np.sqrt(power), 1e-3)
     trust = FEW_ROWS if len(move) < 4 * FEW_ROWS else 0.0

@@ -32,16 +32,22 @@ _ENOUGH_ROWS: Final = 20_000
 class Schedule:
     """What is known of one kind of periodic work before looking at residuals.
 
-    `rows` are table rows it is paid in, `seconds` its own time there (NaN: not logged).
+    `rows` are table rows it is paid in, `seconds` its own time there (NaN: not logged). At an `edge` it came with the
+    row's very last step, so that the next row may have paid; else it lies inside the row.
     """
 
     kind: Work
     every: int | None
     rows: Ints
     seconds: Floats
+    edge: Mask
     known_from: str
     at_end: bool = False
     seen: int = 0
+
+
+#: Rows, seconds, edges and the source of what was seen.
+_Found = tuple[Ints, Floats, Mask, str]
 
 
 def known_schedules(run: Run, facts: Facts, top: TopPhases, segment: Ints, step: Ints, span: Ints) -> list[Schedule]:
@@ -53,21 +59,18 @@ def known_schedules(run: Run, facts: Facts, top: TopPhases, segment: Ints, step:
         at_end = _at_end(run, facts) if kind == "evaluation" else False
         found = _from_phases(top, kind, keys) or _from_events(run, kind, segment, step)
         if found is not None:
-            rows, seconds, source = found
-            every = every or _spacing(step[rows])
+            rows, seconds, edge, source = found
+            every = every or _spacing(step[rows] if source == "phase" else _event_steps(run, kind))
         elif every:
             rows = _due(step, span, every)
-            seconds, source = np.full(len(rows), np.nan), told
+            seconds, edge, source = np.full(len(rows), np.nan), step[rows] % every == 0, told
         elif at_end:
-            rows, seconds, source = (
-                np.array([], dtype=np.int64),
-                np.array([]),
-                "given" if facts.eval_at_end else "setting",
-            )
+            rows, seconds, edge = np.array([], dtype=np.int64), np.array([]), np.array([], dtype=bool)
+            source = "given" if facts.eval_at_end else "setting"
         else:
             continue
         seen = len(rows) if source in {"phase", "event"} else 0
-        made.append(Schedule(kind, every, rows, seconds, source, at_end, seen))
+        made.append(Schedule(kind, every, rows, seconds, edge, source, at_end, seen))
     return made
 
 
@@ -84,21 +87,35 @@ def _at_end(run: Run, facts: Facts) -> bool:
     """True when an evaluation after the last step is announced."""
     if facts.eval_at_end is not None:
         return facts.eval_at_end
-    return run.info.setting("eval_at_end") is True
+    if run.info.setting("eval_at_end") is True:
+        return True
+    # ms-swift's flow callback evaluates after the last step whenever it evaluates at all (swift/trainers/callback.py).
+    swift = (run.info.framework or "").startswith("ms-swift")
+    return swift and run.events.filter(pl.col("kind") == "evaluation").height > 0
 
 
-def _from_phases(top: TopPhases, kind: str, keys: pl.DataFrame) -> tuple[Ints, Floats, str] | None:
+def _from_phases(top: TopPhases, kind: str, keys: pl.DataFrame) -> _Found | None:
     phase = top.frame.filter((pl.col("phase") == kind) & (pl.col("seconds") > 0))
     if phase.is_empty():
         return None
     rows = phase.group_by("segment", "step").agg(pl.col("seconds").sum()).join(keys, on=["segment", "step"]).sort("row")
     if rows.is_empty() or (rows.height > _EVERY_ROW * keys.height and keys.height > 3):
         return None
-    return rows["row"].to_numpy(), rows["seconds"].to_numpy(), "phase"
+    return rows["row"].to_numpy(), rows["seconds"].to_numpy(), np.ones(rows.height, dtype=bool), "phase"
 
 
-def _from_events(run: Run, kind: str, segment: Ints, step: Ints) -> tuple[Ints, Floats, str] | None:
-    events = run.events.filter((pl.col("kind") == kind) & pl.col("step").is_not_null())
+def _events(run: Run, kind: str) -> pl.DataFrame:
+    """Events of a kind. A validation before training (step 0) is not paid in a step, and tells no price."""
+    return run.events.filter((pl.col("kind") == kind) & (pl.col("step") > 0))
+
+
+def _event_steps(run: Run, kind: str) -> Ints:
+    """The steps that events name: a row of several steps is later than what happened within it."""
+    return _events(run, kind)["step"].unique().sort().to_numpy()
+
+
+def _from_events(run: Run, kind: str, segment: Ints, step: Ints) -> _Found | None:
+    events = _events(run, kind)
     if events.is_empty() or len(step) == 0:
         return None
     events = events.group_by("segment", "step").agg(
@@ -112,7 +129,8 @@ def _from_events(run: Run, kind: str, segment: Ints, step: Ints) -> tuple[Ints, 
     rows, first = np.unique(where[inside], return_index=True)
     if len(rows) == 0 or (len(rows) > _EVERY_ROW * len(step) and len(step) > 3):
         return None
-    return rows, seconds[inside][first].astype(float), "event"
+    edge = step[rows] == events["step"].to_numpy()[inside][first]
+    return rows, seconds[inside][first].astype(float), edge, "event"
 
 
 def _spacing(steps: Ints) -> int | None:
@@ -131,8 +149,8 @@ def _spacing(steps: Ints) -> int | None:
 
 
 def _due(step: Ints, span: Ints, every: int) -> Ints:
-    """Rows whose span holds a multiple of `every`."""
-    return np.flatnonzero(step // every > (step - span) // every)
+    """Rows whose span holds a multiple of `every`; step 0 is none."""
+    return np.flatnonzero((step // every > (step - span) // every) & (step > 0))
 
 
 def place(schedule: Schedule, excess_s: Floats, count: int) -> Schedule:
@@ -140,15 +158,23 @@ def place(schedule: Schedule, excess_s: Floats, count: int) -> Schedule:
 
     What was due at the very last row stays there when that row shows it; else its time came after the last step.
     """
-    rows = schedule.rows
-    if len(rows) == 0 or schedule.known_from == "phase":
-        return schedule
+    rows, edge = schedule.rows, schedule.edge
     inner = rows + 1 < count
-    here, there = excess_s[rows[inner]], excess_s[rows[inner] + 1]
+    here, there = excess_s[rows[inner & edge]], excess_s[rows[inner & edge] + 1]
+    if schedule.known_from == "phase":  # a phase belongs to its row, unless the clock says plainly that the next one paid
+        took = _middle(schedule.seconds)
+        if not (_middle(there) > 0.5 * took > 2 * _middle(here) and took > 0):
+            return schedule
     if not np.isfinite(there).any() or _middle(there) <= max(_middle(here), 0.0):
         return schedule
-    paid = inner | (np.nan_to_num(excess_s[rows]) > 0.5 * _middle(there))
-    return replace(schedule, rows=np.where(inner, rows + 1, rows)[paid], seconds=schedule.seconds[paid])
+    moved = inner & edge
+    paid = inner | ~edge | (np.nan_to_num(excess_s[rows]) > 0.5 * _middle(there))
+    return replace(
+        schedule,
+        rows=np.where(moved, rows + 1, rows)[paid],
+        seconds=schedule.seconds[paid],
+        edge=edge[paid] & ~moved[paid],
+    )
 
 
 def _middle(values: Floats) -> float:
@@ -227,10 +253,11 @@ def due_rows(step: Ints, span: Ints, spike: Mask, period: int, offset: int) -> I
     due = np.flatnonzero((step - offset) // period > (step - span - offset) // period)
     due = due[due > 0]
     following = np.minimum(due + 1, len(step) - 1)
-    after = spike[following] & ~spike[due]
-    late = after.mean() > 0.5 if len(due) else False
-    rows = following if late else due
-    return np.unique(rows[: len(rows) - 1] if late and len(due) and due[-1] + 1 >= len(step) else rows)
+    edge = (step[due] - offset) % period == 0  # what came inside a row was paid in it
+    after = (spike[following] & ~spike[due])[edge]
+    late = edge & (after.mean() > 0.5 if len(after) else False)
+    unpaid = late & (due + 1 >= len(step))
+    return np.unique(np.where(late, following, due)[~unpaid])
 
 
 def _log_choose(n: int, k: int) -> float:
@@ -241,11 +268,12 @@ def _log_choose(n: int, k: int) -> float:
 
 
 def priced(
-    schedules: list[Schedule], excess_s: list[Floats], facts: Facts, least_s: float
+    schedules: list[Schedule], excess_s: list[Floats], facts: Facts, least_s: float, *, whole: bool
 ) -> tuple[list[Periodic], Floats]:
     """Each schedule with the seconds of one, and every row's seconds of periodic work.
 
-    `excess_s` is one array a schedule. A price below `least_s`, which the clock cannot resolve, stays unknown.
+    `excess_s` is one array a schedule. A price that the clock cannot resolve (below `least_s`), or that chance may have
+    made, is nothing where the clock is `whole` (it runs on between the rows), and unknown where it is step times added up.
     Where two schedules meet in a row and only one logs its own time, the other takes the rest; where none does, the
     rows of one alone tell.
     """
@@ -258,12 +286,27 @@ def priced(
     for each, excess in zip(schedules, excess_s, strict=True):
         others = [other.rows for other in schedules if other is not each]
         busy = np.concatenate(others) if others else np.array([], dtype=np.int64)
-        made.append(_price(each, busy, excess, known, facts, least_s))
-        extra[each.rows] = np.maximum(extra[each.rows], np.fmax(excess[each.rows], known[each.rows]))
+        made.append(_price(each, busy, excess, known, facts, least_s, whole=whole))
+        beyond = excess[each.rows] if made[-1].seconds else known[each.rows]  # else it is chance
+        extra[each.rows] = np.maximum(extra[each.rows], np.fmax(beyond, known[each.rows]))
     return made, np.nan_to_num(np.maximum(extra, 0.0))
 
 
-def _price(own: Schedule, busy: Ints, excess_s: Floats, known: Floats, facts: Facts, least_s: float) -> Periodic:
+def _by_chance(excess_s: Floats, count: int, *, whole: bool) -> float:
+    """Seconds that the median of `count` rows may lie above the usual by chance.
+
+    Three standard errors where the clock runs on and the work must be in it; more where step times may leave it out.
+    """
+    good = excess_s[np.isfinite(excess_s)]
+    if len(good) == 0 or count == 0:
+        return 0.0
+    error = 1.25 * 1.4826 * float(np.median(np.abs(good - np.median(good)))) / math.sqrt(count)
+    return (3 if whole else 4) * error
+
+
+def _price(
+    own: Schedule, busy: Ints, excess_s: Floats, known: Floats, facts: Facts, least_s: float, *, whole: bool
+) -> Periodic:
     """The seconds of one: given, else as logged lately, else what the rows with nothing else (`busy`) took beyond the usual."""
     given = {"evaluation": facts.eval_s, "checkpoint": facts.save_s}.get(own.kind)
     timed = own.seconds[np.isfinite(own.seconds)]
@@ -274,6 +317,12 @@ def _price(own: Schedule, busy: Ints, excess_s: Floats, known: Floats, facts: Fa
         alone = own.rows[~np.isin(own.rows, busy)]
         told = excess_s[alone] if len(alone) else excess_s[own.rows] - known[own.rows]
         tells = len(alone) or known[own.rows].any() or own.kind == "evaluation"
-        middle = _middle(told[np.isfinite(told)][-5:])
-        seconds = middle if tells and middle > least_s else None
+        told = told[np.isfinite(told)]
+        chance = _by_chance(np.delete(excess_s, np.union1d(own.rows, busy)), len(told), whole=whole)
+        sure = _middle(told) > max(least_s, chance)
+        seconds = _middle(told[-5:]) if tells and sure else None
+        # What was due at the very last row may still have to be paid.
+        past = alone[(alone < len(excess_s) - 1) & np.isfinite(excess_s[alone])]
+        if seconds is None and whole and len(past):
+            seconds = 0.0
     return Periodic(own.kind, own.every, seconds, max(len(own.rows), own.seen), own.known_from, own.at_end)

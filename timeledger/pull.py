@@ -60,6 +60,7 @@ def find_pull(rows: Rows, timing: Timing, growth: Growth, total: float) -> Pull:
         mid = _factor(line, x, lengths.forecast_at(name, weight, step, x, ahead, limit), limit)
     if not clear:
         return Pull(mid, abs(mid) / 2, abs(mid) / 2, most=most)
+    going_on = _half_way(going_on, most) if pace > 0 else going_on
     above = max(going_on - mid, 0.0) if pace > 0 else max(-mid, 0.0)
     below = max(mid, 0.0) if pace > 0 else max(mid - going_on, 0.0) / 2
     return Pull(mid, above, below, rising=pace > 0, falling=pace < 0, most=max(most - mid, 0.0))
@@ -82,11 +83,18 @@ def _unproven(rows: Rows, growth: Growth, total: float) -> Pull:
     w0, w1 = (float(np.average(wall[part], weights=span[part])) for part in (early, late))
     if not clear or pace <= 0 or x1 <= x0 or w1 <= _SLOWER * w0:
         return Pull()
-    slope = (w1 - w0) / (x1 - x0)
+    unsure = float(np.sqrt((np.var(wall[early]) + np.var(wall[late])) / third))
+    slope = (w1 - w0 + unsure) / (x1 - x0)
     line = Line(max(w1 - slope * x1, 0.0), min(slope, w1 / x1), 0.0, 0.0)
     ahead = np.unique(np.linspace(step[-1] + 1, max(total, step[-1] + 1), 60).round())
     above = _factor(line, x, _continued(x, pace, ahead - step[-1], growth.limit), growth.limit)
-    return Pull(above=max(above, 0.0), rising=True)
+    most = float("inf") if growth.limit is None else _factor(line, x, np.full(1, growth.limit), growth.limit)
+    return Pull(above=max(_half_way(above, most), 0.0), rising=True, most=max(most, above, 0.0))
+
+
+def _half_way(going_on: float, most: float) -> float:
+    """What rising answers may come to: beyond their pace so far, half of the way to all of them at the limit."""
+    return going_on + (max(most - going_on, 0.0) / 2 if most < float("inf") else 0.0)
 
 
 def _continued(x: Array, pace: float, steps: Array, limit: float | None) -> Array:

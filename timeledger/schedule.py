@@ -8,11 +8,16 @@ from typing import Final, Literal
 import polars as pl
 
 from timeledger.results import Clock, Facts, Periodic
-from timeledger.units import show_seconds
+from timeledger.said import say
+from timeledger.units import show_number, show_seconds
 
-#: Steps that an announced evaluation is taken to cost before one was seen, and may cost (1.5 to 13 in real runs that show it).
+#: Share of the steps between two of them that an announced evaluation is taken to cost before one was seen, and may cost
+#: (real runs that show it: 0, 0.02, 0.05, 0.06, 0.1, 0.1, 0.14, 0.14, 0.25, 0.3 and 0.6).
+UNPRICED_SHARE: Final = 0.1
+UNPRICED_MOST: Final = 0.6
+#: Steps that a single one after the last step is taken to cost, and may cost.
 UNPRICED_STEPS: Final = 2.0
-UNPRICED_MOST: Final = 12.0
+UNPRICED_MOST_STEPS: Final = 12.0
 UNPRICED_ODDS: Final = 0.3
 Work = Literal["evaluation", "checkpoint", "unknown"]
 
@@ -50,7 +55,7 @@ def extras_to_come(clock: Clock, facts: Facts, position: int, total: int) -> tup
 
 def _single(each: Periodic, clock: Clock, position: int) -> Periodic:
     """Work without a known interval: what was seen after the first step; seen once, at a round step, that is its interval."""
-    if each.every is not None or each.at_end or each.known_from == "residuals":
+    if each.every is not None or each.known_from == "residuals":
         return each
     # What came with the first step (a validation before training) is no schedule.
     rows = clock.steps.filter((pl.col("kind") == each.kind) & (pl.col("step") > (clock.first_step or 1)))
@@ -115,16 +120,30 @@ def _scheduled(each: Periodic, position: int, total: int, step_s: float | None) 
     times = times_to_come(each, position, total)
     if times <= 0:
         return None
-    how = f"every {each.every} steps" if each.every else "after the last step" if each.at_end else "at the rate seen"
-    word = {"evaluation": "evaluations", "checkpoint": "checkpoints", "unknown": "slow steps"}[each.kind]
+    how = say("at the rate seen")
+    if each.every or each.at_end:
+        how = say("every {steps} steps", steps=each.every) if each.every else say("after the last step")
+    word = {
+        "evaluation": say("{times} evaluations", times=f"{round(times, 1):g}"),
+        "checkpoint": say("{times} checkpoints", times=f"{round(times, 1):g}"),
+        "unknown": say("{times} slow steps", times=f"{round(times, 1):g}"),
+    }[each.kind]
     if each.seconds is None:
         if step_s is None or each.kind != "evaluation" or not (each.every or each.at_end):
             return None
-        seconds = times * UNPRICED_STEPS * step_s
-        price = f"none seen yet, taken as {UNPRICED_STEPS:g} steps each"
-        words = f"{round(times, 1):g} {word} to come ({how}; {price}): {show_seconds(seconds)}."
-        return Extra(each.kind, seconds, 0.5 * seconds, words, UNPRICED_ODDS, times * UNPRICED_MOST * step_s)
+        steps = UNPRICED_SHARE * each.every if each.every else UNPRICED_STEPS
+        most = UNPRICED_MOST * each.every if each.every else UNPRICED_MOST_STEPS
+        seconds = times * steps * step_s
+        lack = say("not timed in this log") if each.count else say("none seen yet")
+        words = say(
+            "{work} to come ({how}; {lack}, taken as {steps} steps each): {time}.",
+            work=word, how=how, lack=lack, steps=show_number(steps, 2), time=show_seconds(seconds),
+        )  # fmt: skip
+        return Extra(each.kind, seconds, 0.5 * seconds, words, UNPRICED_ODDS, times * most * step_s)
     seconds = times * each.seconds
     sure = 0.1 + 0.25 / max(each.count, 1) ** 0.5 if each.every else 0.5
-    words = f"{round(times, 1):g} {word} to come ({how}, {show_seconds(each.seconds)} each): {show_seconds(seconds)}."
+    words = say(
+        "{work} to come ({how}, {each} each): {time}.",
+        work=word, how=how, each=show_seconds(each.seconds), time=show_seconds(seconds),
+    )  # fmt: skip
     return Extra(each.kind, seconds, sure * seconds, words)

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from timeledger.results import Clock, Facts
-from timeledger.rows import Rows
+from timeledger.rows import Array, Rows
+from timeledger.said import commas, say
 from timeledger.schedule import Extra, is_round, round_interval
 from timeledger.units import show_seconds
 
@@ -17,25 +18,33 @@ from timeledger.units import show_seconds
 PAUSES_TO_SCHEDULES: Final = 1.5
 #: The longest generation cycle thought of, in steps.
 MAX_CYCLE: Final = 64
+#: Lengths of generation cycles, in steps (gradient accumulation and passes are nearly always powers of two).
+CYCLES: Final = (2, 4, 8, 16, 32, MAX_CYCLE)
 #: A first step this many times the next ones is either a slow start or a generation that serves many steps.
 HUGE: Final = 8.0
 #: Odds that a huge first step is a generation, before anything else is known: as likely as not.
 CYCLE_ODDS: Final = 0.5
+#: Steps whose times spread by less than this share are alike, once there are a few; and how much that says.
+STEADY: Final = 0.05
+STEADY_ROWS: Final = 4
+STEADY_RATIO: Final = 4.0
+#: Work at odds above this is counted whole: its middle is that it comes.
+LIKELY: Final = 0.75
 #: Odds that periodic work begins late, at the start of a run, and the share of the remaining time that it takes then.
 UNSEEN_ODDS: Final = 0.25
-UNSEEN_SHARE: Final = 0.12
+UNSEEN_SHARE: Final = 0.16
 #: Odds that a scheduled evaluation also comes after the last step.
 LAST_ODDS: Final = 0.4
 
 
-def suspected(clock: Clock, rows: Rows, position: int, total: int) -> Extra | None:
+def suspected(clock: Clock, rows: Rows, position: int, total: int, generates: bool = False) -> Extra | None:
     """Work that may come: stops at round steps, a stop like the first step, or a huge first step that may come again."""
     if any(each.every for each in clock.periodic) or clock.cycle > 1:
         return None
     return (
         _like_the_first(clock, position, total)
         or _round_stops(clock, position, total)
-        or _huge_first(rows, position, total)
+        or _huge_first(rows, position, total, generates)
     )
 
 
@@ -55,7 +64,10 @@ def unseen(
     most = UNSEEN_SHARE * step_s * (total - position)
     words = ""
     if done < 0.3:
-        words = f"No evaluation has been seen; the upper bound allows for one that takes {UNSEEN_SHARE:.0%} of the time to come."
+        words = say(
+            "No evaluation has been seen since training began; the upper bound allows for one that takes {share} of the time to come.",
+            share=f"{UNSEEN_SHARE:.0%}",
+        )
     return [Extra("evaluation", 0.0, 0.0, words, UNSEEN_ODDS * (1 - done) ** 4, most)]
 
 
@@ -63,7 +75,7 @@ def _counted(times: float, seconds: float, odds: float, words: str, most: float 
     """`times` x `seconds` at the given odds; at `most` times when more may come."""
     if times <= 0 or seconds <= 0:
         return None
-    expected = odds * times * seconds
+    expected = (odds if odds < LIKELY else 1.0) * times * seconds
     return Extra("unknown", expected, 0.2 * expected, words, odds, (most or times) * seconds)
 
 
@@ -80,8 +92,11 @@ def _round_stops(clock: Clock, position: int, total: int) -> Extra | None:
     chance = sum(is_round(at) for at in range(1, seen + 1)) * span / max(seen, 1) * (span / every) ** (stops.height - 1)
     odds = 1 / (1 + PAUSES_TO_SCHEDULES * min(chance, 1.0))
     seconds, times = _middle(stops["extra_s"]), total // every - position // every
-    stop = "One long stop" if stops.height == 1 else f"{stops.height} long stops"
-    words = f"{stop} at multiples of {every} ({show_seconds(seconds)}) may be evaluations: {times} more are counted with {odds:.0%} odds."
+    count = say("One long stop") if stops.height == 1 else say("{count} long stops", count=stops.height)
+    words = say(
+        "{stops} at multiples of {every} ({time}) may be evaluations: {times} more are counted with {odds} odds.",
+        stops=count, every=every, time=show_seconds(seconds), times=times, odds=f"{odds:.0%}",
+    )  # fmt: skip
     return _counted(times, seconds, odds, words)
 
 
@@ -105,31 +120,60 @@ def _like_the_first(clock: Clock, position: int, total: int) -> Extra | None:
     every = int(apart.pop())
     times = (total - at[0]) // every - (position - at[0]) // every
     odds = 0.8 if stops.height == 1 else 0.95
-    words = (
-        f"Steps {', '.join(str(each) for each in at)} took {show_seconds(seconds)} more than the others, as a generation that"
-        f" serves {every} steps does: {times} more are counted with {odds:.0%} odds."
-    )
+    words = say(
+        "Steps {steps} took {time} more than the others, as a generation that serves {every} steps does: "
+        "{times} more are counted with {odds} odds.",
+        steps=commas(str(each) for each in at), time=show_seconds(seconds), every=every, times=times, odds=f"{odds:.0%}",
+    )  # fmt: skip
     return _counted(times, seconds, odds, words)
 
 
-def _huge_first(rows: Rows, position: int, total: int) -> Extra | None:
-    """A first step many times the next ones, in a log that shows no lengths yet: it may come again with the next generation."""
+def _huge_first(rows: Rows, position: int, total: int, generates: bool) -> Extra | None:
+    """A first step many times the next ones, in a log that shows no lengths yet: it may come again with the next generation.
+
+    A slow start is the rarer the more it cost. Steps that generate answers differ in time; where the trainer must
+    generate and the steps after the first are all alike, the answers of all of them came from the first.
+    """
     timed = rows.pick(np.isfinite(rows.wall_s) & (rows.wall_s > 0))
-    if len(timed) < 3 or np.isfinite(timed.len_mean).any() or timed.span[0] > 1 or position >= MAX_CYCLE:
+    if len(timed) < 2 or np.isfinite(timed.len_mean).any() or timed.span[0] > 1 or position > MAX_CYCLE:
         return None
-    slow, fast = float(timed.wall_s[0]), float(np.median(timed.wall_s[1:]))
-    if slow < HUGE * fast or float(np.max(timed.wall_s[1:])) > slow / 2:
+    slow, later = float(timed.wall_s[0]), timed.wall_s[1:]
+    fast = float(np.median(later))
+    if slow < HUGE * fast or float(np.max(later)) > slow / 2:
         return None
-    still = CYCLE_ODDS * math.log(MAX_CYCLE / position) / math.log(MAX_CYCLE)
-    odds = still / (still + 1 - CYCLE_ODDS)
-    times = (total - position) * mean_share(position)
-    words = f"The first step took {slow / fast:.0f} times the others: a slow start, or a generation that will come again ({odds:.0%} odds)."
-    return _counted(times, slow - fast, odds, words, most=(total - position) / (position + 1))
+    before = CYCLE_ODDS / (1 - CYCLE_ODDS) * slow / (HUGE * fast)
+    now = before * still_open(position) * (_steadiness(later, fast) if generates else 1.0)
+    odds = now / (1 + now)
+    times = math.fsum(weight * ((total - 1) // cycle) for cycle, weight in open_cycles(position))
+    words = say(
+        "The first step took {ratio} times the others: a slow start, or a generation that will come again ({odds} odds).",
+        ratio=f"{slow / fast:.0f}", odds=f"{odds:.0%}",
+    )  # fmt: skip
+    return _counted(times, slow - fast, odds, words, most=(total - 1) // position)
+
+
+def _steadiness(later: Array, fast: float) -> float:
+    """How much likelier these times are without a generation in each of them."""
+    if len(later) < STEADY_ROWS:
+        return 1.0
+    return STEADY_RATIO if float(np.std(later)) < STEADY * fast else 1 / STEADY_RATIO
+
+
+def open_cycles(steps: float) -> tuple[tuple[int, float], ...]:
+    """Lengths of a generation cycle that its first `steps` steps leave possible, and their weights: short ones are commoner."""
+    known = [(cycle, cycle**-0.5) for cycle in CYCLES if cycle >= steps] or [(MAX_CYCLE, 1.0)]
+    whole = math.fsum(weight for _, weight in known)
+    return tuple((cycle, weight / whole) for cycle, weight in known)
+
+
+def still_open(steps: float) -> float:
+    """The share of generation cycles that are at least `steps` long."""
+    return math.fsum(cycle**-0.5 for cycle in CYCLES if cycle >= steps) / math.fsum(cycle**-0.5 for cycle in CYCLES)
 
 
 def mean_share(steps: float) -> float:
-    """Expected share of generating steps when none came since the first of `steps`: each doubling of the cycle is as likely."""
-    return (1 / steps - 1 / MAX_CYCLE) / math.log(MAX_CYCLE / steps) if steps < MAX_CYCLE else 1 / MAX_CYCLE
+    """Expected share of generating steps when none came since the first of `steps`."""
+    return math.fsum(weight / cycle for cycle, weight in open_cycles(steps))
 
 
 def _middle(values: pl.Series) -> float:

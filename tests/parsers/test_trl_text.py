@@ -190,3 +190,19 @@ def test_the_same_numbers_at_every_step_are_still_steps() -> None:
     for bars in (True, False):
         run = read(Console(30, row=row, bars=bars).start().train(range(1, 31)).text)
         assert run.steps.height == 30
+
+
+@pytest.mark.parametrize(
+    ("line", "algorithm"),
+    [
+        ("train.py:381: UserWarning: You are using 'environment_factory'\n  trainer = GRPOTrainer(\n", "grpo"),
+        ("[rank0] Using the RLOOTrainer with 4 processes\n", "rloo"),
+        ("trl/trainer/sft_trainer.py:12 SFTTrainer: no packing\n", "sft"),
+        ("Starting the trainer\n", None),
+        ("MyGRPOTrainerish is no class of TRL\n", None),
+    ],
+)
+def test_the_trainer_s_class_tells_the_algorithm(line: str, algorithm: str | None) -> None:
+    setting = read(line + Console(20).start().train(range(1, 11)).text).info.settings.get("algorithm")
+    assert (setting.value if setting else None) == algorithm
+    assert setting is None or setting.kind == "inferred"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.simulate import Floats, Plan, Truth, happen, observe, simulate
+from tests.simulate import Floats, Observed, Plan, Truth, happen, observe, simulate
 from timeledger import schema
 from timeledger.clock import clock
 from timeledger.results import CLOCK_STEPS, Clock, Facts, Periodic
@@ -294,6 +294,57 @@ def test_steps_that_were_lost_again_are_not_done() -> None:
     assert found.steps["step"].to_list() == list(range(1, 46))
 
 
+def test_a_clock_that_counts_on_over_a_resume_is_not_counted_twice() -> None:
+    """The loop keeps its start time over a rollback: the second session's first row says 700 s, not 14."""
+    plan = Plan(steps=100, resumes=((53, 40, 60.0),), noise=0.0, len_noise=0.0)
+    run, truth = simulate(plan, "elapsed")
+    second = truth.segment == 1
+    whole = run.steps.with_columns(pl.Series("elapsed_s", truth.end_s))
+    found = clock(replace(run, steps=whole))
+    sound(found)
+    assert found.elapsed_s == pytest.approx(truth.total_s, rel=0.002)
+    assert found.segments[1].elapsed_s == pytest.approx(truth.wall_s[second].sum() + 60.0, rel=0.002)
+    assert found.elapsed_s == pytest.approx((clock(run).elapsed_s or 0.0) + 60.0, rel=0.002)
+
+
+def test_a_resumed_session_that_starts_slowly_has_its_own_clock() -> None:
+    """Killed after two steps; the second session needs ten minutes to load before its first row."""
+    plan = Plan(steps=40, resumes=((2, 0, 0.0),), warmup=(1.0,), noise=0.0, len_noise=0.0)
+    run, truth = simulate(plan, "elapsed")
+    first, second = truth.wall_s[truth.segment == 0].sum(), truth.wall_s[truth.segment == 1].sum()
+    late = pl.when(pl.col("segment") == 1).then(pl.col("elapsed_s") + 600.0).otherwise(pl.col("elapsed_s"))
+    found = clock(replace(run, steps=run.steps.with_columns(late)))
+    assert found.elapsed_s == pytest.approx(first + second + 600.0, rel=0.002)
+
+
+@pytest.mark.parametrize("shows", ["elapsed", "stamps"])
+def test_a_clock_that_few_rows_show_still_tells_the_time(shows: Observed) -> None:
+    run, truth = simulate(Plan(steps=100), shows)
+    column = "elapsed_s" if shows == "elapsed" else "at"
+    few = pl.when(pl.col("step") % 5 == 0).then(pl.col(column))
+    found = clock(replace(run, steps=run.steps.with_columns(few)))
+    sound(found)
+    assert found.elapsed_s == pytest.approx(truth.total_s, rel=0.01)
+    assert found.step_s == pytest.approx(truth.step_s.mean(), rel=0.05)
+    assert found.resolution_s > 3 * truth.step_s.mean(), "rows between are no evidence of how steady the run is"
+
+
+def test_one_time_stamp_is_not_called_none() -> None:
+    run, _ = simulate(Plan(steps=1, planned=100), "stamps")
+    found = clock(run)
+    assert found.elapsed_s is None
+    assert "One time stamp" in (found.why or "")
+
+
+def test_zero_seconds_is_no_measured_step() -> None:
+    run, truth = simulate(Plan(steps=60), "step_s")
+    some = pl.when(pl.col("step") % 7 == 3).then(0.0).otherwise(pl.col("step_s")).alias("step_s")
+    found = clock(replace(run, steps=run.steps.with_columns(some)))
+    assert found.elapsed_s == pytest.approx(truth.total_s, rel=0.02)
+    none = clock(replace(run, steps=run.steps.with_columns(pl.lit(0.0).alias("step_s"))))
+    assert (none.source, none.elapsed_s) == ("none", None)
+
+
 # --- cycles ------------------------------------------------------------------------------------------------------
 
 
@@ -460,6 +511,48 @@ def test_an_event_tells_the_kind_and_the_next_row_pays() -> None:
     assert found.steps.filter(pl.col("kind") == "evaluation")["step"].to_list() == [21, 41, 61, 81]
 
 
+def evaluated(run: Run, *steps: int) -> Run:
+    """The run with evaluations after these steps, of which the log tells no time."""
+    events = [{"segment": 0, "step": step, "kind": "evaluation"} for step in steps]
+    return replace(run, events=schema.conform(pl.DataFrame(events), schema.EVENTS))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "low", "high"), [(0.0, 0.0, 1.0), (0.5, 0.0, 1.5), (6.0, 4.5, 7.5), (40.0, 38.0, 42.0)]
+)
+@pytest.mark.parametrize("shows", [("stamps",), ("bar",), ("elapsed",), ("bar", "step_s")])
+def test_a_clock_that_runs_on_tells_what_untimed_evaluations_took(
+    shows: tuple[Observed, ...], seconds: float, low: float, high: float
+) -> None:
+    run, _ = simulate(Plan(steps=230, planned=460, eval_every=10, eval_s=seconds, driver="none", noise=0.1), *shows)
+    work = one(clock(evaluated(run, *range(10, 231, 10))))
+    assert (work.kind, work.every, work.count) == ("evaluation", 10, 23)
+    assert work.seconds is not None
+    assert low <= work.seconds <= high
+
+
+@pytest.mark.parametrize("seconds", [1.0, 40.0])
+def test_step_times_do_not_tell_what_is_done_between_the_steps(seconds: float) -> None:
+    run, truth = simulate(Plan(steps=230, planned=460, eval_every=10, eval_s=seconds), "step_s")
+    found = clock(evaluated(run, *range(10, 231, 10)))
+    assert one(found).seconds is None
+    assert found.elapsed_s == pytest.approx(truth.step_s.sum())
+    assert (found.steps["extra_s"] == 0).all()
+
+
+@pytest.mark.parametrize("every", [25, 35, 50])
+def test_the_interval_is_that_of_the_events_and_not_of_the_rows(every: int) -> None:
+    run, _ = simulate(Plan(steps=200, planned=400, logging_steps=10, eval_every=every, eval_s=60.0), "stamps")
+    work = one(clock(evaluated(run, *range(every, 201, every))))
+    assert work.every == every
+    assert work.seconds == pytest.approx(60, rel=0.15)
+
+
+def test_an_evaluation_due_at_the_last_row_is_not_paid_yet() -> None:
+    run, _ = simulate(Plan(steps=100, planned=500, eval_every=100, eval_s=40.0), "stamps", settings={"eval_steps": 100})
+    assert one(clock(run)).seconds is None
+
+
 def test_time_after_the_last_step_is_the_final_evaluation() -> None:
     plan = Plan(steps=100, eval_at_end=True, eval_s=200.0)
     run, truth = simulate(plan, "bar", settings={"eval_at_end": True})
@@ -473,6 +566,53 @@ def test_time_after_the_last_step_is_the_final_evaluation() -> None:
 
 
 # --- step time against wall clock --------------------------------------------------------------------------------
+
+
+def test_an_evaluation_stamped_after_the_last_step_belongs_to_the_run() -> None:
+    run, truth = simulate(Plan(steps=40, noise=0.02), "stamps")
+    last = run.steps["at"][-1]
+    event = {"segment": 0, "step": 40, "line": 1, "at": last + timedelta(seconds=90), "kind": "evaluation"}
+    ended = replace(run, events=schema.conform(pl.DataFrame([event]), schema.EVENTS))
+    found = clock(ended)
+    sound(found)
+    assert found.elapsed_s == pytest.approx(truth.total_s + 90, rel=0.01)
+    assert found.step_s == pytest.approx(clock(run).step_s or 0.0, rel=0.1), "it is no part of the last step"
+
+
+def test_a_validation_before_training_tells_no_price_and_no_schedule() -> None:
+    run, _ = simulate(Plan(steps=40, noise=0.02), "stamps")
+    event = {"segment": 0, "step": 0, "line": 1, "at": run.steps["at"][0] - timedelta(seconds=30), "kind": "evaluation"}
+    assert clock(replace(run, events=schema.conform(pl.DataFrame([event]), schema.EVENTS))).periodic == ()
+
+
+def test_step_zero_is_no_multiple_of_an_interval() -> None:
+    run, _ = simulate(Plan(steps=8, noise=0.02), "step_s")
+    from_zero = replace(run, steps=run.steps.with_columns(pl.col("step") - 1))
+    told = from_zero.with_settings(eval_steps=Setting(value=20, source="made"))
+    assert [(each.every, each.count, each.seconds) for each in clock(told).periodic] == [(20, 0, None)]
+
+
+def test_the_other_work_in_a_row_does_not_hide_the_price_where_it_logs_its_own_time() -> None:
+    """Checkpoints log their time, evaluations in the same rows do not: those cost the rest."""
+    run, _ = simulate(Plan(steps=60, eval_every=20, eval_s=47.0, noise=0.01, after_row=False), "stamps")
+    saved = pl.DataFrame(
+        [
+            {"segment": 0, "step": step, "phase": "checkpoint", "name": "save", "outside": True, "overlaps": False, "seconds": 40.0}
+            for step in (20, 40, 60)
+        ]
+    )  # fmt: skip
+    both = evaluated(replace(run, phases=schema.conform(saved, schema.PHASES)), 20, 40, 60)
+    prices = {each.kind: each.seconds for each in clock(both).periodic}
+    assert prices["checkpoint"] == pytest.approx(40.0)
+    assert prices["evaluation"] == pytest.approx(7.0, abs=1.5)
+
+
+def test_ms_swift_evaluates_after_the_last_step_where_it_evaluates() -> None:
+    run, _ = simulate(Plan(steps=30, planned=95, eval_every=10, eval_s=20.0), "stamps")
+    swift = replace(run, info=run.info.model_copy(update={"framework": "ms-swift"}))
+    assert one(clock(evaluated(swift, 10, 20, 30))).at_end
+    assert not one(clock(evaluated(run, 10, 20, 30))).at_end
+    assert clock(replace(swift, events=swift.events.clear())).periodic == ()
 
 
 def with_phases(run: Run, phases: dict[str, tuple[str, list[float | None], bool | None]]) -> Run:

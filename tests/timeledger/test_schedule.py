@@ -8,10 +8,11 @@ import pytest
 
 from tests.timeledger.test_projection import projection_of, rows_run
 from timeledger import schema
+from timeledger.clock import clock
 from timeledger.results import CLOCK_STEPS, Clock, Facts, Periodic
 from timeledger.rows import Rows, make_rows
-from timeledger.schedule import extras_to_come, is_round, round_interval, times_to_come, with_facts
-from timeledger.suspect import LAST_ODDS, mean_share, suspected, unseen
+from timeledger.schedule import UNPRICED_SHARE, extras_to_come, is_round, round_interval, times_to_come, with_facts
+from timeledger.suspect import CYCLES, LAST_ODDS, mean_share, open_cycles, suspected, unseen
 
 
 def clock_of(kinds: dict[int, tuple[str, float]] | None = None, *periodic: Periodic, steps: int = 120) -> Clock:
@@ -65,9 +66,20 @@ def test_seconds_to_come_and_their_words() -> None:
 
 def test_announced_work_without_a_price_is_taken_in_steps_and_doubted() -> None:
     extras = extras_to_come(clock_of(None, Periodic("evaluation", 50, None, 0, "setting"), steps=30), Facts(), 30, 200)
-    assert extras[0].seconds == 4 * 2 * 10.0
+    assert extras[0].seconds == pytest.approx(4 * UNPRICED_SHARE * 50 * 10.0)
     assert extras[0].reach_s(0.9) > extras[0].seconds
     assert "none seen yet" in extras[0].words
+
+
+def test_work_that_was_seen_and_not_timed_is_not_called_unseen() -> None:
+    seen = clock_of(None, Periodic("evaluation", 10, None, 3, "event"), steps=30)
+    (extra,) = extras_to_come(seen, Facts(), 30, 60)
+    assert "not timed in this log" in extra.words
+    assert "none seen" not in extra.words
+
+
+def test_work_too_short_to_be_seen_costs_nothing() -> None:
+    assert extras_to_come(clock_of(None, Periodic("evaluation", 10, 0.0, 3, "event"), steps=30), Facts(), 30, 60) == ()
 
 
 def test_a_validation_before_training_is_no_schedule() -> None:
@@ -97,8 +109,9 @@ def test_one_long_stop_at_a_round_step_is_counted_with_its_odds() -> None:
     doubt = suspected(clock_of({100: ("pause", 300.0)}), _no_rows(), 120, 500)
     assert doubt is not None
     assert 0.5 < doubt.odds < 1
-    assert 0 < doubt.seconds < 4 * 300
+    assert doubt.seconds == 4 * 300, "what is likely is counted whole"
     assert doubt.reach_s(0.9) + doubt.seconds == pytest.approx(4 * 300)
+    assert doubt.reach_s(0.01) == -4 * 300, "and may still not come"
 
 
 def test_a_stop_anywhere_else_is_a_pause() -> None:
@@ -122,9 +135,34 @@ def test_a_huge_first_step_without_lengths_may_come_again() -> None:
     assert any("slow start, or a generation" in each for each in said.because)
 
 
+def first_doubt(later: tuple[float, ...], *, generates: bool) -> float:
+    """Odds that a first step of 100 s is a generation that comes again."""
+    run = rows_run(np.array([100.0, *later]), 40)
+    own = clock(run)
+    doubt = suspected(own, make_rows(run, own), 1 + len(later), 40, generates)
+    assert doubt is not None
+    return doubt.odds
+
+
+def test_steps_that_must_generate_and_are_all_alike_make_a_cycle_likely() -> None:
+    alike, unlike = (3.0, 3.05, 2.95, 3.0, 3.0), (3.0, 4.2, 2.1, 3.6, 2.6)
+    assert first_doubt(alike, generates=True) > 0.85
+    assert first_doubt(alike, generates=False) < first_doubt(alike, generates=True)
+    assert first_doubt(unlike, generates=True) < 0.6
+
+
+def test_a_cycle_that_has_not_come_yet_is_at_least_as_long_as_what_was_seen() -> None:
+    for steps in (1, 2, 3, 8, 9, 33, 64):
+        left = open_cycles(steps)
+        assert [cycle for cycle, _ in left] == [each for each in CYCLES if each >= steps]
+        assert sum(weight for _, weight in left) == pytest.approx(1)
+        assert [weight for _, weight in left] == sorted((weight for _, weight in left), reverse=True)
+    assert open_cycles(200) == ((64, 1.0),)
+
+
 def test_cycle_prior_gives_a_share_between_the_shortest_and_the_longest_cycle() -> None:
     for steps in (3.0, 8.0, 30.0):
-        assert 1 / 64 < mean_share(steps) < 1 / steps
+        assert 1 / 64 < mean_share(steps) <= 1 / steps
 
 
 def test_doubts_reach_up_only_and_fade_with_progress() -> None:

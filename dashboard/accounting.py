@@ -7,9 +7,10 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard import parts, summary
-from dashboard.language import mark, t
+from dashboard import parts, state, summary
+from dashboard.language import mark, retold, t
 from dashboard.localised import seconds
+from dashboard.packed import Typed
 from dashboard.summary import Card
 from timeledger import units
 from timeledger.account import Account, AccountInputs, account_inputs
@@ -37,16 +38,8 @@ ASKED: Final = (
     Asked("reruns", mark("Of each, runs done again"), 1.0, True),
     Asked("watts", mark("Watts of one GPU"), 1.0),
 )
-#: Names and times of the account's lines, for the catalogue.
-_ITEMS: Final = (
-    mark("Environment"), mark("Model and data"), mark("Throughput baseline"), mark("Writing and debugging code"), mark("Smoke tests"),
-    mark("The run"), mark("Debugging"), mark("Re-runs"), mark("once"), mark("each run"), mark("by hand"),
-    mark("installing, drivers, first imports; a usual time"), mark("downloads; a usual time"),
-    mark("measuring tok/s before planning; a usual time"), mark("at the desk, no GPU needed"),
-    mark("installing, drivers, first imports"), mark("downloads"), mark("measuring tok/s before planning"),
-    mark("Give the number of GPUs for GPU-hours, and a price for money."),
-    mark("No re-runs and no debugging are counted, yet a first experiment is seldom done in one go: a handful of small ones takes 20 to 40 GPU-hours with both."),
-)  # fmt: skip
+#: Times of the account's lines, for the catalogue.
+_TIMES: Final = (mark("once"), mark("each run"), mark("by hand"))
 
 
 def ask() -> AccountInputs:
@@ -56,44 +49,47 @@ def ask() -> AccountInputs:
         ImpossiblePlan: a number that cannot be.
     """
     values: dict[str, float | int | None] = {}
+    typed: dict[str, Typed] = {}
+    known = state.around()
     with st.expander(t("Around the run"), icon=":material/construction:"):
         st.caption(t("Leave empty what you do not know: the course's usual times stand in."))
         for at in range(0, len(ASKED), 2):
             for place, each in zip(st.columns(2), ASKED[at : at + 2], strict=False):
                 with place:
-                    values[each.field] = _number(each)
+                    typed[each.field] = value = _number(each, known.get(each.field))
+                    values[each.field] = None if value is None else value * (1 if each.whole else each.unit)
+    state.type_around(typed)
     return account_inputs(values)
 
 
-def _number(asked: Asked) -> float | int | None:
+def _number(asked: Asked, known: float | None) -> float | int | None:
     key = f"account_{asked.field}"
     if asked.whole:
         least = 1 if asked.field == "runs" else 0
         return st.number_input(
             t(asked.label),
             min_value=least,
-            value=None,
+            value=None if known is None else max(least, int(known)),
             step=1,
             key=key,
             placeholder=str(least),
             persist_state="session",
         )
-    typed = st.number_input(
+    return st.number_input(
         t(asked.label),
         min_value=0.0,
-        value=None,
+        value=None if known is None else float(known),
         step=None,
         format="%g",
         key=key,
         placeholder=t("usual"),
         persist_state="session",
     )
-    return None if typed is None else typed * asked.unit
 
 
 def cards(found: Account) -> list[Card]:
     """The sums."""
-    told = [
+    sums = [
         Card(
             t("One experiment"),
             seconds(found.experiment_s.mid),
@@ -108,21 +104,21 @@ def cards(found: Account) -> list[Card]:
         under = [hours] if money else []
         if found.energy_kwh is not None:
             under.append(t("{energy} kWh", energy=units.show_number(found.energy_kwh)))
-        told.append(Card(t("Cost"), money or hours, tuple(under), "inferred"))
+        sums.append(Card(t("Cost"), money or hours, tuple(under), "inferred"))
     else:
-        told.append(Card(t("Cost"), "—", (t("give GPUs and a price in the plan"),)))
-    return told
+        sums.append(Card(t("Cost"), "—", (t("give GPUs and a price in the plan"),)))
+    return sums
 
 
 def table(found: Account) -> None:
     """Every line with its interval and how it is known; it prints."""
     rows = [
-        (t(each.name), t(each.when), seconds(each.seconds.mid), _range(each.seconds), t(each.kind), t(each.text))
+        (retold(each.name), t(each.when), seconds(each.seconds.mid), _range(each.seconds), t(each.kind), retold(each.text))
         for each in found.items
     ]
     heads = (t("What"), t("When"), t("Time"), t("Interval"), t("Known"), t("How"))
     parts.table(heads, rows, caption=t("Account of the experiment"), left=2, right_to=4)
-    parts.hints([t(each) for each in found.hints])
+    parts.hints([retold(each) for each in found.hints])
     st.caption(t("To print: the browser's own print command; buttons and menus are left out."))
 
 

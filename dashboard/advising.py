@@ -8,12 +8,13 @@ from typing import Final
 import streamlit as st
 
 from dashboard import judging, parts, state, summary
-from dashboard.language import mark, t
+from dashboard.language import mark, retold, t
 from dashboard.load import Entry
 from dashboard.localised import moment, seconds, share
 from dashboard.summary import Card
 from timeledger.advice import Advice, Combined, NotJudged, combine
 from timeledger.results import Analysis, Span
+from timeledger.said import commas
 
 #: Tiers as headings, what a change of each costs in a word, and what a saving may be counted on.
 TIERS: Final = {
@@ -24,10 +25,8 @@ TIERS: Final = {
     4: mark("Group size: last, never below 4"),
 }
 _PRICE: Final = {1: mark("free"), 2: mark("check the result"), 3: mark("changes lengths"), 4: mark("last")}
-_OF: Final = (
-    mark("the remaining run"), mark("the whole run"), mark("the steps logged so far"), mark("the engine's running time"),
-    mark("high"), mark("medium"), mark("low"),
-)  # fmt: skip
+#: How sure a saving is, for the catalogue.
+_SURE: Final = (mark("high"), mark("medium"), mark("low"))
 
 
 def change_first(entry: Entry, analysis: Analysis) -> None:
@@ -35,8 +34,8 @@ def change_first(entry: Entry, analysis: Analysis) -> None:
     best = [each for each in judging.judged(entry, analysis).advised.advice if each.tier > 0][:3]
     if not best:
         return
-    rows = "".join(f"<li><b>{parts.safe(t(each.title))}</b> {_gain(each)}</li>" for each in best)
-    with st.container(horizontal=True, vertical_alignment="center", key="tl_first"):
+    rows = "".join(f"<li><b>{parts.safe(retold(each.title))}</b> {_gain(each)}</li>" for each in best)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="tl_first"):
         st.html(
             f'<div class="tl-first"><span>{parts.safe(t("Change first"))}</span><ol>{rows}</ol></div>', width="content"
         )
@@ -62,16 +61,16 @@ def cards(found: Sequence[Advice]) -> tuple[Advice, ...]:
 
 def _card(advice: Advice) -> bool:
     with st.container(border=True, key=f"tl_advice_{advice.rule}"):
-        label = f"**{parts.quiet(t(advice.title))}**"
+        label = f"**{parts.quiet(retold(advice.title))}**"
         if advice.removes:
             known = advice.rule in state.ticked()
             chosen = st.checkbox(label, known, key=f"tick_{advice.rule}", persist_state="session")
         else:
             st.markdown(label)
             chosen = False
-        lines = [("tl-saves", _saving(advice)), ("", advice.symptom)]
+        lines = [("tl-saves", _saving(advice)), ("", retold(advice.symptom))]
         if advice.tier > 0:
-            lines.append(("w", t("Costs: {cost}.", cost=t(advice.cost))))
+            lines.append(("w", t("Costs: {cost}.", cost=advice.cost)))
         if advice.published:
             lines.append(("w", t("Others saw: {published}.", published=advice.published)))
         st.html(
@@ -79,7 +78,7 @@ def _card(advice: Advice) -> bool:
         )
         if advice.settings:
             st.code(
-                "\n".join(f"{name}: {change}" for name, change in advice.settings.items()),
+                "\n".join(f"{name}: {retold(change)}" for name, change in advice.settings.items()),
                 language=None,
                 wrap_lines=True,
             )
@@ -89,17 +88,17 @@ def _card(advice: Advice) -> bool:
 def _saving(advice: Advice) -> str:
     if advice.saves_s is None:
         return t("up to {share} of a step", share=share(advice.ceiling)) if advice.ceiling else ""
-    told = t(
+    saves = t(
         "saves {time} of {of}, between {low} and {high}",
-        time=seconds(advice.saves_s.mid), of=t(advice.of), low=seconds(advice.saves_s.low), high=seconds(advice.saves_s.high),
+        time=seconds(advice.saves_s.mid), of=advice.of, low=seconds(advice.saves_s.low), high=seconds(advice.saves_s.high),
     )  # fmt: skip
-    return t("{saving}; confidence {confidence}", saving=told, confidence=t(advice.confidence))
+    return t("{saving}; confidence {confidence}", saving=saves, confidence=t(advice.confidence))
 
 
 def settings(chosen: Sequence[Advice]) -> str:
     """The new values of all ticked advice, to be copied; what is said twice stands once."""
-    told = {name: change.rpartition(" -> ")[2] for each in chosen for name, change in each.settings.items()}
-    return "\n".join(f"{name}={value}" for name, value in told.items())
+    new = {name: retold(change).rpartition(" -> ")[2] for each in chosen for name, change in each.settings.items()}
+    return "\n".join(f"{name}={value}" for name, value in new.items())
 
 
 def finishes(analysis: Analysis, found: Sequence[Advice], ticked: Sequence[Advice]) -> list[Card]:
@@ -111,7 +110,7 @@ def finishes(analysis: Analysis, found: Sequence[Advice], ticked: Sequence[Advic
     made, title = combine(analysis, tried), t("With what is ticked") if ticked else t("With all that is free")
     if made.saves_s is None or made.left_s is None:
         return [before, Card(title, t("−{share} of a step", share=share(made.share.mid)), (), "inferred")]
-    of = t("of {of}", of=t(made.of))
+    of = t("of {of}", of=made.of)
     card = Card(t("Saves"), seconds(made.saves_s.mid), (*_range(made.saves_s), of), "inferred")
     return [before, _after(analysis, made, title), card]
 
@@ -143,14 +142,14 @@ def not_judged(rules: Sequence[NotJudged]) -> None:
     ways: dict[str, list[str]] = {}
     for each in rules:
         for how in each.how:
-            ways.setdefault(how.rstrip("."), []).append(t(each.title))
+            ways.setdefault(retold(how).rstrip(".。"), []).append(retold(each.title))
     with st.expander(
         t("Not judged, because this log does not hold it ({count} rules)", count=len(rules)),
         icon=":material/visibility_off:",
     ):
         st.caption(t("What is not measured is not judged. To judge more, most useful first:"))
         rows = "".join(
-            f"<li>{parts.safe(how)} <span class='w'>→ {parts.safe(t(', ').join(titles))}</span></li>"
+            f"<li>{parts.safe(how)} <span class='w'>→ {parts.safe(retold(commas(titles)))}</span></li>"
             for how, titles in sorted(ways.items(), key=lambda way: -len(way[1]))
         )
         st.html(f'<ul class="tl-notes">{rows}</ul>')

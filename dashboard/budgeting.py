@@ -7,8 +7,8 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard import charts_budget, parts, retold, saving, state, summary
-from dashboard.language import mark, shown, t
+from dashboard import charts_budget, parts, saving, state, summary
+from dashboard.language import mark, retold, shown, t
 from dashboard.localised import seconds
 from dashboard.summary import Card
 from timeledger import units
@@ -25,6 +25,8 @@ LEVERS: Final = {
     "eval_questions": mark("evaluation questions"),
 }
 _HOURS: Final = 3.0
+#: In the link: the upper end must fit.
+_SURE: Final = "sure"
 _MOST_STEPS: Final = 10_000_000
 
 
@@ -42,14 +44,17 @@ def ask() -> tuple[float, tuple[str, ...], bool]:
     state.set_hours(hours if hours != _HOURS else None)
     pins = st.pills(
         t("Do not cut"), list(ORDER), selection_mode="multi", format_func=shown(LEVERS), key="budget_pins", persist_state="session",
+        default=[each for each in ORDER if each in state.pins()],
         help=t("Cuts are made in this order; a later one only when the earlier ones do not suffice."),
     )  # fmt: skip
     sure = st.toggle(
         t("Be on the safe side"),
+        value=_SURE in state.pins(),
         key="budget_sure",
         persist_state="session",
         help=t("The upper end of the interval must fit, not only the middle."),
     )
+    state.pin((*pins, *((_SURE,) if sure else ())))
     return hours, tuple(pins), sure
 
 
@@ -65,11 +70,11 @@ def solved(inputs: PlanInputs, hours: float, pins: Sequence[str], sure: bool, fr
 def cards(inputs: PlanInputs, found: Budget) -> list[Card]:
     """The answer in numbers."""
     have = seconds(found.hours * units.HOUR)
-    told = [Card(t("As planned"), seconds(found.before_s), (_times(inputs),), "assumed")]
+    answers = [Card(t("As planned"), seconds(found.before_s), (_times(inputs),), "assumed")]
     if not found.cuts and found.fits:
         most = steps_within(inputs, found.hours * units.HOUR, _MOST_STEPS)
         return [
-            *told,
+            *answers,
             Card(
                 t("Fits into {time}", time=have),
                 t("{count} steps", count=f"{most:,}"),
@@ -79,17 +84,17 @@ def cards(inputs: PlanInputs, found: Budget) -> list[Card]:
         ]
     title = t("After the cuts") if found.fits else t("Does not fit into {time}", time=have)
     saved = t("saves {time}", time=seconds(found.before_s - found.after_s))
-    told.append(Card(title, seconds(found.after_s), (saved, _times(found.plan.inputs)), "inferred"))
+    answers.append(Card(title, seconds(found.after_s), (saved, _times(found.plan.inputs)), "inferred"))
     if found.plan.cost is not None:
-        told.append(
+        answers.append(
             Card(
                 t("Cost"),
                 summary.money(found.plan.cost) or summary.gpu_hours(found.plan.cost),
-                (summary.gpu_hours(found.plan.cost),),
+                (summary.gpu_hours(found.plan.cost),) if summary.money(found.plan.cost) else (),
                 "inferred",
             )
         )
-    return told
+    return answers
 
 
 def _times(inputs: PlanInputs) -> str:
@@ -106,29 +111,33 @@ def show(inputs: PlanInputs, found: Budget, dark: bool) -> None:
     have = seconds(found.hours * units.HOUR)
     sentence = t("The plan fits into {time}; nothing has to give.", time=have)
     if found.cuts:
-        told = t("; ").join(
-            f"{t(LEVERS[each.what])} {each.before:,} → {each.after:,} (−{seconds(each.saves_s)})" for each in found.cuts
+        cuts = t("; ").join(
+            t("{what} (−{time})", what=_step_down(each), time=seconds(each.saves_s)) for each in found.cuts
         )
         sentence = t(
-            "From {before} to {after}: {cuts}.", before=seconds(found.before_s), after=seconds(found.after_s), cuts=told
+            "From {before} to {after}: {cuts}.", before=seconds(found.before_s), after=seconds(found.after_s), cuts=cuts
         )
     parts.chart(charts_budget.staircase(found, dark), "staircase", sentence, title=t("What has to give"))
     if found.nearest is not None:
-        st.warning(parts.quiet(found.nearest.sentence), icon=":material/block:")
+        st.warning(parts.quiet(retold(found.nearest.sentence)), icon=":material/block:")
     for cut in found.cuts:
         _cut(cut)
     if found.kept:
         parts.head(t("Left alone"))
-        parts.hints([f"{t(LEVERS[what])}: {t(why)}" for what, why in found.kept.items()])
+        parts.hints([f"{t(LEVERS[what])}{t(': ')}{retold(why)}" for what, why in found.kept.items()])
     if found.settings and found.cuts:
         parts.head(t("Settings to copy"))
-        told = "\n".join(f"{name}={value}" for name, value in found.settings.items())
-        st.code(told, language=None)
-        saving.text(t("Save the settings"), "budget-settings", "txt", "text/plain", told)
+        copied = "\n".join(f"{retold(name)}={retold(value)}" for name, value in found.settings.items())
+        st.code(copied, language=None)
+        saving.text(t("Save the settings"), "budget-settings", "txt", "text/plain", copied)
+
+
+def _step_down(cut: Cut) -> str:
+    return f"{t(LEVERS[cut.what])} {cut.before:,} → {cut.after:,}"
 
 
 def _cut(cut: Cut) -> None:
-    head = f"{t(LEVERS[cut.what])} {cut.before:,} → {cut.after:,}"
-    rows = (("", head), ("tl-saves", t("saves {time}", time=seconds(cut.saves_s))), ("", retold.effect(cut)))
+    head = _step_down(cut)
+    rows = (("", head), ("tl-saves", t("saves {time}", time=seconds(cut.saves_s))), ("", retold(cut.effect)))
     lines = "".join(f'<p class="tl-line {name}">{parts.safe(parts.together(text))}</p>' for name, text in rows[1:])
     st.html(f'<div class="tl-card tl-cut"><b>{parts.safe(head)}</b>{lines}</div>')

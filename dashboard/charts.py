@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -92,7 +94,15 @@ def blank(dark: bool, *, height: int = 320, x: str | None = None, y: str = "", l
         hovermode="x unified",
         hoverlabel={"bgcolor": inks.ground, "bordercolor": inks.grid, "font": {"color": inks.ink, "family": FONT}},
         showlegend=legend,
-        legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"size": 12}},
+        legend={
+            "orientation": "h",
+            "xref": "container",
+            "yref": "container",
+            "x": 0,
+            "y": 1.0,
+            "yanchor": "top",
+            "font": {"size": 12},
+        },
         xaxis={**axis, "title": {**axis["title"], "text": x}, "showgrid": False},
         yaxis={**axis, "title": {**axis["title"], "text": y}, "rangemode": "tozero"},
         dragmode="zoom",
@@ -105,6 +115,25 @@ def plain(text: str, limit: int = 60) -> str:
     """Text of a log made safe for Plotly, which reads a small HTML of its own: no tags, no entities, shortened."""
     short = text if len(text) <= limit else text[: limit - 1] + "…"
     return short.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def distinct(names: Sequence[str], limit: int = 34) -> list[str]:
+    """Names short enough for a chart and still unlike: of what long ones begin with alike only the first part is kept."""
+    long = [each for each in names if len(each) > limit]
+    begin, same = limit // 3, len(os.path.commonprefix(long)) if len(long) > 1 else 0
+    told: list[str] = []
+    for name in names:
+        short = name
+        if len(name) > limit:
+            short = f"{name[:begin]}…{name[same - 2 :]}" if same > begin + 3 else name
+            short = short if len(short) <= limit else f"{short[: limit - 1]}…"
+        nth = next(at for at in range(1, len(names) + 1) if _numbered(short, at) not in told)
+        told.append(_numbered(short, nth))
+    return told
+
+
+def _numbered(name: str, nth: int) -> str:
+    return name if nth == 1 else f"{name} ({nth})"
 
 
 def see_through(colour: str, alpha: float) -> str:
@@ -128,15 +157,24 @@ def filled(colour: str, hatch: str, *, outlined: bool) -> dict[str, Any]:
     return {"color": colour, "line": {"width": 0}} | ({"pattern": pattern} if hatch else {})
 
 
+def broken(x: NDArray[Any], y: Floats) -> tuple[NDArray[Any], Floats]:
+    """A line with a gap wherever it goes back: a resumed run does some steps again, and nothing lies between."""
+    if x.dtype.kind not in "iuf" or len(x) < 2:
+        return x, y
+    back = np.flatnonzero(np.diff(x) <= 0) + 1
+    return np.insert(x, back, x[back]), np.insert(y, back, np.nan)
+
+
 def add_line(
     figure: go.Figure, steps: pl.Series, values: Floats, name: str, colour: str, unit: str, *, dash: str = "solid"
 ) -> None:
     """Add one thinned line."""
     kept = thin(len(values), values)
+    x, y = broken(steps.to_numpy()[kept], values[kept])
     figure.add_trace(
         go.Scatter(
-            x=small(steps.to_numpy()[kept]),
-            y=small(values[kept]),
+            x=small(x),
+            y=small(y),
             mode="lines+markers" if len(values) < 3 else "lines",
             name=name,
             line={"color": colour, "width": 2, "dash": dash},

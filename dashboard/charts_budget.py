@@ -23,15 +23,15 @@ def staircase(found: Budget, dark: bool) -> go.Figure:
     scale, unit = time_scale(max(found.before_s, have_s))
     names, left, cut = [t("as planned")], [found.before_s], [0.0]
     for each in found.cuts:
-        names.append(f"{t(_NAMES[each.what])}: {each.before:,} → {each.after:,}")
+        names.append(f"{t(_NAMES[each.what])}{t(': ')}{each.before:,} → {each.after:,}")
         left.append(left[-1] - each.saves_s)
         cut.append(each.saves_s)
     figure = blank(dark, height=130 + 46 * len(names), x=unit, legend=False)
     rows = [plain(name, 48) for name in names]
     kept, gone = [seconds(value) for value in left], [f"−{seconds(value)}" if value else "" for value in cut]
     for values, colour, ink, text in (
-        (left, inks.accent, reads_on(inks.accent), kept),
-        (cut, see_through(inks.accent, 0.22), inks.ink, gone),
+        (left, inks.whole, reads_on(inks.whole), kept),
+        (cut, see_through(inks.whole, 0.22), inks.ink, gone),
     ):
         figure.add_trace(
             go.Bar(

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import polars as pl
 
-from dashboard.charts import blank, filled, floats, plain, reads_on, small, thin
+from dashboard.charts import blank, broken, distinct, filled, floats, plain, reads_on, small, thin
 from dashboard.language import mark, t
 from dashboard.localised import phase as phase_name
 from dashboard.localised import seconds, share, signed
@@ -70,13 +70,14 @@ def profiles(comparison: Comparison, per: str, dark: bool) -> go.Figure | None:
     if not rows:
         return None
     runs = [name for name in comparison.table["run"] if any(row[0] == name for row in rows)]
+    short = [plain(name) for name in distinct(runs)]
     phases = sorted({row[1] for row in rows}, key=lambda name: (name == _LOST, place(name)))
     figure = blank(dark, height=110 + 44 * len(runs) + 8 * len(phases), x=t(axis))
     for phase in phases:
         style, values = look(phase), {row[0]: row[2] for row in rows if row[1] == phase}
         figure.add_trace(
             go.Bar(
-                y=[plain(name, 34) for name in runs],
+                y=short,
                 x=[values.get(name) for name in runs],
                 name=plain(phase_name(phase), 40),
                 orientation="h",
@@ -94,9 +95,8 @@ def profiles(comparison: Comparison, per: str, dark: bool) -> go.Figure | None:
 def waterfall(start: str, end: str, step_a: float, parts: Sequence[tuple[str, float]], dark: bool) -> go.Figure:
     """From a step of one run to a step of another: bars that add up, read from top to bottom."""
     inks = theme(dark)
-    names = [plain(start, 24), *(plain(name, 28) for name, _ in parts), plain(end, 24)]
-    if names[0] == names[-1]:
-        names[-1] += " "
+    first, last = distinct([start, end], 28)
+    names = [plain(first), *(plain(name, 28) for name, _ in parts), plain(last)]
     ends = np.cumsum([step_a, *(cost for _, cost in parts)])
     text = [seconds(step_a), *(signed(cost) for _, cost in parts), seconds(float(ends[-1]))]
     right = [step_a, *np.maximum(ends[1:], ends[:-1]), float(ends[-1])]
@@ -109,8 +109,8 @@ def waterfall(start: str, end: str, step_a: float, parts: Sequence[tuple[str, fl
             measure=["absolute", *("relative" for _ in parts), "total"],
             connector={"line": {"color": inks.grid}},
             increasing={"marker": {"color": inks.alarm}},
-            decreasing={"marker": {"color": inks.runs[8]}},
-            totals={"marker": {"color": inks.accent}},
+            decreasing={"marker": {"color": inks.less}},
+            totals={"marker": {"color": inks.whole}},
             hoverinfo="skip",
         )
     )
@@ -133,18 +133,20 @@ def curves(comparison: Comparison, column: str, over: str, dark: bool) -> go.Fig
     """One line a run; colour and dash tell runs apart."""
     inks = theme(dark)
     figure = blank(dark, height=340, x=t(OVER[over]), y=t(CURVES[column]))
+    short = distinct([each.run.name for each in comparison.analyses])
     for at, analysis in enumerate(comparison.analyses):
         rows = _curve(comparison, analysis, column, over)
         if not rows.height:
             continue
         values = floats(rows[column])
         kept = thin(len(values), values, limit=1000)
+        x, y = broken(floats(rows[over])[kept], values[kept])
         figure.add_trace(
             go.Scatter(
-                x=small(floats(rows[over])[kept]),
-                y=small(values[kept]),
+                x=small(x),
+                y=small(y),
                 mode="lines+markers" if rows.height < 3 else "lines",
-                name=plain(analysis.run.name, 34),
+                name=plain(short[at]),
                 line={
                     "color": inks.runs[at % len(inks.runs)],
                     "width": 1.8,
@@ -181,8 +183,11 @@ def plan_step(answer: Estimate, before: Estimate | None, dark: bool) -> go.Figur
 def plan_steps(rows: Sequence[tuple[str, Estimate]], dark: bool) -> go.Figure:
     """Planned steps as stacked bars, one a label."""
     figure = blank(dark, height=150 + 46 * (len(rows) - 1), x=t("seconds of a step"))
-    for name in sorted({part.phase for _, each in rows for part in each.parts}, key=place):
+    names = sorted({part.phase for _, each in rows for part in each.parts}, key=place)
+    rest = "fixed overhead" if {"weight sync", "sleep/wake"} & set(names) else ""  # else it has their colour to itself
+    for name in names:
         style = look(name)
+        hatch = "\\" if name == rest else style.hatch
         values = [next((part.seconds for part in each.parts if part.phase == name), np.nan) for _, each in rows]
         figure.add_trace(
             go.Bar(
@@ -190,17 +195,17 @@ def plan_steps(rows: Sequence[tuple[str, Estimate]], dark: bool) -> go.Figure:
                 x=values,
                 name=plain(phase_name(name)),
                 orientation="h",
-                text=[share(each.share(name)) for _, each in rows],
+                text=None if hatch else [share(each.share(name)) for _, each in rows],
                 textposition="inside",
                 insidetextanchor="middle",
                 insidetextfont={"color": reads_on(style.colour(dark))},
                 textangle=0,
-                marker=filled(style.colour(dark), style.hatch, outlined=False),
-                hovertemplate="%{x:.2f} s",
+                marker=filled(style.colour(dark), hatch, outlined=False),
+                hovertemplate=t("{number} s", number="%{x:.2f}"),
             )
         )
     figure.update_layout(
-        barmode="stack", bargap=0.3, legend={"traceorder": "normal"}, hovermode="y unified", yaxis={"showgrid": False, "type": "category"},
+        barmode="stack", bargap=0.3, legend={"traceorder": "normal"}, hovermode="y unified", yaxis={"showgrid": False, "type": "category", "autorange": "reversed"},
         xaxis={"showgrid": True, "gridcolor": theme(dark).grid}, uniformtext={"minsize": 10, "mode": "hide"},
     )  # fmt: skip
     return figure

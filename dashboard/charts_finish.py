@@ -47,8 +47,8 @@ def fan(analysis: Analysis, dark: bool) -> go.Figure | None:
             dash="dot",
         )
     _ghosts(figure, analysis, scale, unit, dark)
-    told = max((each.total_s.mid for each in projection.backtest), default=0.0)
-    figure.update_layout(yaxis={"range": [0, max(1.05 * longest, min(1.5 * longest, 1.15 * told)) / scale]})
+    told = max((each.total_s.high for each in projection.backtest), default=0.0)
+    figure.update_layout(yaxis={"range": [0, 1.05 * max(longest, min(1.8 * longest, told)) / scale]})
     return figure
 
 

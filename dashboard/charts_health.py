@@ -10,12 +10,12 @@ import numpy as np
 import plotly.graph_objects as go
 import polars as pl
 
-from dashboard.charts import blank, floats, see_through, small, thin
+from dashboard.charts import blank, broken, floats, see_through, small, thin
 from dashboard.language import mark, t
 from dashboard.terms import meaning
 from dashboard.theme import Theme, theme
 
-_ROW: Final = 92
+_ROW: Final = 98
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def stacked(panels: Sequence[Panel], x: str, dark: bool) -> go.Figure | None:
         axis, top = "y" if row == 0 else f"y{row + 1}", 1 - row * room
         for line in panel.lines:
             figure.add_trace(_trace(line, axis, inks))
-        figure.update_layout({f"yaxis{axis[1:]}": _axis(top - room * 0.74, top - room * 0.06, inks)})
+        figure.update_layout({f"yaxis{axis[1:]}": _axis(top - room * 0.82, top - room * 0.22, inks)})
         label = {"text": panel.label, "hovertext": meaning(panel.label), "showarrow": False}
         figure.add_annotation(
             xref="paper",
@@ -129,7 +129,7 @@ def stacked(panels: Sequence[Panel], x: str, dark: bool) -> go.Figure | None:
             x=0,
             y=top,
             xanchor="left",
-            yanchor="middle",
+            yanchor="top",
             font={"size": 12, "color": inks.ink},
             **label,
         )
@@ -137,16 +137,17 @@ def stacked(panels: Sequence[Panel], x: str, dark: bool) -> go.Figure | None:
             dotted = {"color": inks.soft, "dash": "dot", "width": 1}
             ends = {"x0": 0, "x1": 1, "y0": panel.level, "y1": panel.level}
             figure.add_shape(type="line", xref="paper", yref=axis, line=dotted, **ends)
-    figure.update_layout(xaxis={"anchor": f"y{len(panels)}" if len(panels) > 1 else "y"}, margin={"t": 18})
+    figure.update_layout(xaxis={"anchor": f"y{len(panels)}" if len(panels) > 1 else "y"}, margin={"t": 4})
     return figure
 
 
 def _trace(line: Line, axis: str, inks: Theme) -> go.Scatter:
     shown = floats(line.values)
     kept = thin(len(shown), shown, limit=1000)
+    x, y = broken(np.asarray(line.x)[kept], shown[kept])
     return go.Scatter(
-        x=small(np.asarray(line.x)[kept]),
-        y=small(shown[kept]),
+        x=small(x),
+        y=small(y),
         yaxis=axis,
         mode="lines+markers" if len(shown) < 3 else "lines",
         name=line.name,

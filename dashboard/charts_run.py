@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Final
 
 import numpy as np
@@ -29,13 +30,17 @@ from timeledger.results import Analysis, Growth, Timing
 
 #: What the profile can be divided by.
 UNITS: Final = (mark("seconds"), mark("share of a step"), mark("seconds per 1,000 tokens"))
+#: Phases that do not split a step's own work.
+_BESIDE: Final = frozenset({"unexplained", "other", "evaluation", "checkpoint", "wait"})
+#: From this many steps on a line shows more than bars.
+_ENOUGH: Final = 12
 #: Up to this many steps each gets a bar of its own; beyond, areas.
 _BARS: Final = 80
 #: Symbols of the strip under the profile: shape tells them apart, not colour.
 _MARKS: Final = {
     "evaluation": (mark("Evaluation"), "triangle-up"),
     "checkpoint": (mark("Checkpoint"), "square"),
-    "restart": (mark("Restart"), "x"),
+    "restart": (mark("Restart"), "x-thin-open"),
     "pause": (mark("Pause"), "line-ns-open"),
 }
 _EVENT_MARK: Final = {"resume": "restart", "restart": "restart", "evaluation": "evaluation", "checkpoint": "checkpoint"}
@@ -82,6 +87,33 @@ def marks(analysis: Analysis) -> pl.DataFrame:
     return pl.concat([seen, rows]).filter(pl.col("mark").is_in(list(_MARKS))).unique().sort("step")
 
 
+def is_split(analysis: Analysis) -> bool:
+    """Does the log (or the fit) tell at least one kind of a step's work from the rest?"""
+    return not set(analysis.breakdown.by_step["phase"].unique()) <= _BESIDE
+
+
+def step_times(analysis: Analysis, dark: bool) -> go.Figure | None:
+    """How long each step takes, for a log that does not split it: every step faint, their running median strong."""
+    rows = analysis.clock.steps.select("step", "wall_s").drop_nulls().unique("step", keep="last").sort("step")
+    if rows.is_empty():
+        return None
+    inks, x, values = theme(dark), rows["step"], rows["wall_s"]
+    figure = blank(dark, height=300, y=t("seconds of a step"))
+    if rows.height >= _ENOUGH:
+        add_line(figure, x, floats(values), t("each step"), see_through(inks.accent, 0.45), "s")
+        figure.update_traces(line_width=1)
+        smooth = values.rolling_median(max(3, min(25, rows.height // 8)), min_samples=1, center=True)
+        add_line(figure, x, floats(smooth), t("running median"), inks.accent, "s")
+        figure.update_xaxes(range=[lowest(x), highest(x)])
+    else:
+        hover = "%{y:,.3~r} s"
+        figure.add_trace(go.Bar(x=x, y=values, name=t("each step"), marker={"color": inks.accent}, hovertemplate=hover))
+        figure.update_layout(bargap=0.3)
+    figure.add_trace(_clickable(x, values))
+    _with_marks(figure, analysis, rows["step"], dark)
+    return figure
+
+
 def profile(analysis: Analysis, unit: str, dark: bool) -> go.Figure | None:
     """Stacked seconds (or shares) of every step's phases, with events marked beneath; None where there is nothing to stack."""
     table = profile_table(analysis, unit)
@@ -95,14 +127,14 @@ def profile(analysis: Analysis, unit: str, dark: bool) -> go.Figure | None:
     for name in names:
         figure.add_trace(_layer(table, name, dark, suffix))
     if table.height > _BARS:
-        figure.add_trace(_clickable(table, names))
+        figure.add_trace(
+            _clickable(table["step"], table.select(pl.sum_horizontal(pl.col(names).fill_null(0))).to_series())
+        )
         figure.update_xaxes(range=[lowest(table["step"]), highest(table["step"])])
-    events = marks(analysis).filter(pl.col("step").is_between(lowest(table["step"]), highest(table["step"])))
-    figure.update_layout(barmode="stack", bargap=0.12, yaxis={"domain": [0.08 if events.height else 0, 1]})
-    figure.update_layout(legend={"traceorder": "normal"}, xaxis={"anchor": "y2" if events.height else "y"})
+    figure.update_layout(barmode="stack", bargap=0.12, legend={"traceorder": "normal"})
     if unit == UNITS[1]:
         figure.update_layout(yaxis_range=[0, 100])
-    _add_marks(figure, events, dark)
+    _with_marks(figure, analysis, table["step"], dark, set(names))
     return figure
 
 
@@ -127,17 +159,18 @@ def _layer(table: pl.DataFrame, name: str, dark: bool, suffix: str) -> go.Bar | 
     fill: dict[str, Any] = {"fillcolor": see_through(colour, 0.1 if outlined else 0.85)}
     if shown.hatch:
         fill |= {"fillpattern": pattern}
-    line = {"width": 1 if outlined else 0, "color": colour}
+    # Flat over a step's own width: a slope between two steps would show time that nobody spent.
+    line = {"width": 1 if outlined else 0, "color": colour, "shape": "hvh"}
     return go.Scatter(y=small(np.nan_to_num(values)), mode="lines", stackgroup="step", line=line, **fill, **common)
 
 
-def _clickable(table: pl.DataFrame, names: list[str]) -> go.Scatter:
-    """Points that cannot be seen: a click takes the nearest point of the last trace, and areas have none."""
-    top = floats(table.select(pl.sum_horizontal(pl.col(names).fill_null(0))).to_series())
+def _clickable(steps: pl.Series, top: pl.Series) -> go.Scatter:
+    """Points that cannot be seen: a click takes the nearest point of the last trace, and areas and lines have none."""
+    kept = thin(len(steps), floats(top))
     marker = {"size": 5, "opacity": 0.0, "color": "rgba(0,0,0,0)"}
     return go.Scatter(
-        x=small(table["step"].to_numpy()),
-        y=small(top),
+        x=small(steps.to_numpy()[kept]),
+        y=small(floats(top)[kept]),
         mode="markers",
         marker=marker,
         showlegend=False,
@@ -145,27 +178,34 @@ def _clickable(table: pl.DataFrame, names: list[str]) -> go.Scatter:
     )
 
 
-def _add_marks(figure: go.Figure, events: pl.DataFrame, dark: bool) -> None:
-    inks = theme(dark)
+def _with_marks(
+    figure: go.Figure, analysis: Analysis, steps: pl.Series, dark: bool, named: Collection[str] = ()
+) -> None:
+    """Events marked in a strip under the plot; those `named` as a layer already need no legend of their own."""
+    events, inks = marks(analysis).filter(pl.col("step").is_between(lowest(steps), highest(steps))), theme(dark)
     for row, (kind, (name, symbol)) in enumerate(_MARKS.items()):
-        steps = events.filter(pl.col("mark") == kind)["step"].to_numpy()
-        if not len(steps):
+        at = events.filter(pl.col("mark") == kind)["step"].to_numpy()
+        if not len(at):
             continue
-        steps = steps[thin(len(steps), steps.astype(float), limit=400)]
+        at = at[thin(len(at), at.astype(float), limit=400)]
         marker = {"symbol": symbol, "size": 8, "color": inks.ink, "line": {"width": 1.5, "color": inks.ink}}
         figure.add_trace(
             go.Scatter(
-                x=steps,
-                y=np.full(len(steps), 3.5 - row),
+                x=at,
+                y=np.full(len(at), 3.5 - row),
                 yaxis="y2",
                 mode="markers",
                 name=t(name),
                 marker=marker,
+                showlegend=kind not in named,
                 hovertemplate=t("step {step}", step="%{x}"),
             )
         )
+    if highest(steps) - lowest(steps) <= _ENOUGH:
+        figure.update_xaxes(dtick=1)
     if events.height:
-        figure.update_layout(yaxis2={"domain": [0, 0.07], "range": [-0.5, 4.5], "visible": False, "fixedrange": True})
+        strip = {"domain": [0, 0.07], "range": [-0.5, 4.5], "visible": False, "fixedrange": True}
+        figure.update_layout(yaxis={"domain": [0.08, 1]}, yaxis2=strip, xaxis={"anchor": "y2"})
 
 
 def step_cost(timing: Timing, dark: bool) -> go.Figure | None:
@@ -188,7 +228,10 @@ def step_cost(timing: Timing, dark: bool) -> go.Figure | None:
             customdata=small(kept["step"].to_numpy()),
             marker={"color": inks.accent, "size": 6, "opacity": 0.55},
             hovertemplate=t(
-                "step {step}: {tokens} tokens, {time}", step="%{customdata}", tokens="%{x:,.0f}", time="%{y:.1f} s"
+                "step {step}: {tokens} tokens, {time}",
+                step="%{customdata}",
+                tokens="%{x:,.0f}",
+                time=t("{number} s", number="%{y:.1f}"),
             )
             + "<extra></extra>",
         )

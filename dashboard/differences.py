@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import parts, retold
+from dashboard import parts
 from dashboard.charts_compare import waterfall
-from dashboard.language import mark, t
+from dashboard.language import mark, retold, t
 from timeledger.compare import Ledger, LedgerPart
+from timeledger.said import upper
 
 _SMALLER = mark("smaller parts")
 
 
-def difference(found: Ledger | None, dark: bool, key: str = "waterfall") -> None:
-    """The ledger of a difference: bars that add up, and the sentence; the sentence alone where there is none."""
+def difference(found: Ledger | None, dark: bool, key: str, *, lead: bool = False) -> None:
+    """The ledger of a difference: bars that add up, and the sentence (`lead`: above them); it alone where there is none."""
     if found is None or found.from_s is None or not found.parts:
-        parts.empty(t("The difference cannot be split."), "" if found is None else found.sentence)
+        parts.empty(t("The difference cannot be split."), "" if found is None else retold(found.sentence))
         return
-    sentence = retold.difference(found)
+    sentence = retold(upper(found.sentence))
     if found.verdict == "same pace":
         parts.empty(t("The same pace."), sentence)
         return
@@ -25,9 +26,13 @@ def difference(found: Ledger | None, dark: bool, key: str = "waterfall") -> None
     bars = [(t(_named(each)), each.seconds) for each in found.parts if abs(each.seconds) >= floor]
     small = sum(each.seconds for each in found.parts if abs(each.seconds) < floor)
     bars += [(t(_SMALLER), small)] if small else []
-    parts.chart(waterfall(retold.side(found.a), retold.side(found.b), found.from_s, bars, dark), key, sentence)
+    if lead:
+        parts.say(sentence)
+    parts.chart(
+        waterfall(retold(found.a), retold(found.b), found.from_s, bars, dark), key, sentence, told=not lead
+    )
     if found.why:
-        st.caption(parts.quiet(t(found.why)))
+        st.caption(parts.quiet(retold(found.why)))
 
 
 def _named(part: LedgerPart) -> str:

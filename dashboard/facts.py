@@ -10,6 +10,8 @@ import streamlit as st
 from dashboard import state
 from dashboard.language import mark, t
 from dashboard.load import Entry
+from dashboard.packed import Typed
+from timeledger.results import Analysis
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +40,9 @@ FIELDS: Final = (
 
 
 def ask(entry: Entry) -> None:
-    """The popover with the inputs; what is typed is kept for this run and used at once."""
+    """The popover with the inputs; what is typed is kept for this run, in the link too, and used at once."""
     known = state.given(entry.key)
-    values: dict[str, float | int | str | bool | None] = {}
+    values: dict[str, Typed] = {}
     with st.popover(t("Your facts"), icon=":material/edit:", help=t("What the log does not say")):
         st.caption(t("Leave empty what you do not know. The log's own values are used unless you type another."))
         for at in range(0, len(FIELDS), 2):
@@ -57,7 +59,25 @@ def ask(entry: Entry) -> None:
     state.give(entry.key, values)
 
 
-def _number(entry: Entry, field: Field, known: float | int | str | bool | None) -> float | int | None:
+def ask_total(entry: Entry, analysis: Analysis) -> None:
+    """The one number without which no end can be told, asked for where the end is missed."""
+    if analysis.projection.total_steps is not None or analysis.clock.step_s is None or analysis.state == "finished":
+        return
+    key = f"ask_total_{entry.key}"
+    with st.container(key="tl_ask"):
+        st.number_input(
+            t("How many steps are planned?"), min_value=1, value=None, step=1, key=key, width=300,
+            placeholder=t("type it, and the end is told"), on_change=_take_total, args=(entry.key, key),
+        )  # fmt: skip
+
+
+def _take_total(run: str, key: str) -> None:
+    if (total := st.session_state[key]) is not None:
+        state.give(run, state.given(run) | {"total_steps": total})
+        st.session_state[f"fact_{run}_total_steps"] = total
+
+
+def _number(entry: Entry, field: Field, known: Typed) -> float | int | None:
     said = entry.run.info.setting(field.setting) if field.setting else None
     placeholder = t("not known") if said is None or isinstance(said, str) else t("{value} (log)", value=f"{said:g}")
     key = f"fact_{entry.key}_{field.name}"

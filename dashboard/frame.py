@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import streamlit as st
 
 from dashboard import state
@@ -9,11 +11,17 @@ from dashboard.language import LANGUAGES, spoken
 from dashboard.localised import moment, share
 from timeledger.results import Analysis
 
+#: A chart is drawn for the screen's width; on paper it must shrink with the page, which a drawing without a view box cannot.
+_PRINT: Final = """
+window.timeledgerPrint ||= addEventListener('beforeprint', () => document.querySelectorAll('.main-svg').forEach(
+  each => each.setAttribute('viewBox', `0 0 ${each.width.baseVal.value} ${each.height.baseVal.value}`))) || true;
+"""
+
 
 def language_switch() -> None:
     """One button that speaks the other language; the page's language is told to the browser and to screen readers."""
     tag = LANGUAGES[spoken()][1]
-    st.html(f"<script>document.documentElement.lang = '{tag}'</script>", unsafe_allow_javascript=True)
+    st.html(f"<script>document.documentElement.lang = '{tag}'; {_PRINT}</script>", unsafe_allow_javascript=True)
     with st.container(key="tl_language"):
         for code, (name, _) in LANGUAGES.items():
             if code != spoken():

@@ -42,8 +42,8 @@ def formats(known: Sequence[Format]) -> None:
     """What is read, what such a log lacks, and how to log more: one card a format."""
     lacks, more = t("lacks:"), t("more:")
     rows = "".join(
-        f'<div class="tl-card"><b>{_coded(each.title)}</b><div class="u">{_coded(each.reads)}</div>'
-        f'<div class="u"><i>{lacks}</i> {_coded(each.lacks)}</div><div class="u"><i>{more}</i> {_coded(each.more)}</div></div>'
+        f'<div class="tl-card"><b>{_coded(t(each.title))}</b><div class="u">{_coded(t(each.reads))}</div>'
+        f'<div class="u"><i>{lacks}</i> {_coded(t(each.lacks))}</div><div class="u"><i>{more}</i> {_coded(t(each.more))}</div></div>'
         for each in known
     )
     st.html(f'<div class="tl-cards tl-wide">{rows}</div>')

@@ -1,7 +1,7 @@
 """Which language the page speaks. English stands in the code, other languages in `texts/*.po`. No Streamlit here.
 
-`t` gives a text in the language of the page; `mark` names a text that stands in a table and passes through `t` later.
-A text without a translation is shown in English: a page with one English line is better than no page.
+`t` gives a text of the page in its language, `retold` one that the model said; `mark` names a text that stands in a table
+and passes through `t` later. A text without a translation is shown in English: a page with one English line is better than no page.
 """
 
 from __future__ import annotations
@@ -13,12 +13,18 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from timeledger.said import Said
+
 #: Code in the URL -> (the language's own name, its tag in HTML).
 LANGUAGES: Final = {"en": ("English", "en"), "zh": ("中文", "zh-CN")}
 TEXTS: Final = Path(__file__).parent / "texts"
 _FILES: Final = {"zh": "zh_CN.po"}
 _SPOKEN: ContextVar[str] = ContextVar("spoken", default="en")
 _LINE: Final = re.compile(r'(?:(msgid|msgstr)\s+)?"((?:[^"\\]|\\.)*)"\s*$')
+#: A space stands between Chinese and Latin letters or digits, never between two Chinese letters.
+_BETWEEN: Final = re.compile(
+    r"(?<=[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]) (?=[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef])"
+)
 _ESCAPES: Final = {"\\n": "\n", "\\t": "\t", '\\"': '"', "\\\\": "\\"}
 
 
@@ -39,9 +45,23 @@ def preferred(locale: str | None) -> str:
 
 
 def t(message: str, /, **values: object) -> str:
-    """A text in the language that is spoken, with its `{placeholders}` filled."""
-    told = catalogue(spoken()).get(message) or message
-    return told.format(**values) if values else told
+    """A text in the language that is spoken, with its `{placeholders}` filled; values that were said are retold as well."""
+    return _filled(catalogue(spoken()).get(message) or message, values)
+
+
+def retold(text: str) -> str:
+    """What the model said, in the language that is spoken; any other text (a name, a line of a log) stays as it is."""
+    if not isinstance(text, Said):
+        return text
+    template = catalogue(spoken()).get(text.template)
+    return str(text) if template is None else _filled(template, text.values)
+
+
+def _filled(template: str, values: Mapping[str, object]) -> str:
+    if not values:
+        return template
+    made = template.format(**{name: retold(each) if isinstance(each, str) else each for name, each in values.items()})
+    return made if spoken() == "en" else _BETWEEN.sub("", made)
 
 
 def shown(texts: Iterable[str] | Mapping[str, str]) -> Callable[[str], str]:

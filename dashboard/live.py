@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard import language, load, state
+from dashboard import language, load, parts, state
 from dashboard.language import mark, t
 from dashboard.load import Entry, Opened
 from dashboard.localised import seconds
@@ -26,7 +26,9 @@ def follow(entry: Entry, analysis: Analysis) -> None:
     """The line that says how fresh the page is; for a path it keeps looking while the page is open."""
     before = state.changed(f"state_{entry.key}", analysis.state)
     if before == "running" and analysis.state == "finished":
-        st.toast(t("{run} has finished.", run=entry.label), icon=":material/check_circle:", duration="infinite")
+        st.toast(
+            t("{run} has finished.", run=parts.quiet(entry.label)), icon=":material/check_circle:", duration="infinite"
+        )
     if entry.path is None:
         return
     if analysis.state not in OPEN_ENDED:
@@ -47,14 +49,25 @@ def _watch(path: str, shown: int, drawn_at: float, rest_s: float, known: State, 
         st.warning(lost, icon=":material/link_off:")
         return
     age_s = time.time() - drawn_at
-    if (version != shown and age_s >= rest_s) or age_s > max(FRESH_S, rest_s):
+    held, last = state.held(), last_line(follower.grew_at)
+    if not held and ((version != shown and age_s >= rest_s) or age_s > max(FRESH_S, rest_s)):
         st.rerun()
-    last = last_line(follower.grew_at)
     if known == "stalled":
         stopped = t("No new step for a long time (a step takes {time}). Still looking.", time=usual)
         st.warning(f"{stopped} {last}", icon=":material/pause_circle:")
-    else:
-        st.caption(f":material/sync: {t('Following the log.')} {last}")
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="tl_follow"):
+        told = t("Held still; the log has grown.") if version != shown else t("Held still.")
+        st.caption(
+            f":material/pause: {told}"
+            if held
+            else f":material/sync: {t('{a} {b}', a=t('Following the log.'), b=last)}",
+            width="content",
+        )
+        st.button(
+            t("Follow again") if held else t("Hold still"), key="tl_hold", on_click=state.hold, args=(not held,),
+            type="tertiary", help=t("A page that is held still does not redraw itself, so that you can zoom and read."),
+        )  # fmt: skip
 
 
 def last_line(grew_at: float | None) -> str:

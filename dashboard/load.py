@@ -15,18 +15,19 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import streamlit as st
 
-from dashboard import state
-from dashboard.language import t
+from dashboard import packed, state
+from dashboard.language import retold, t
 from parsers import Live, read_all, read_uploads, renames
 from timeledger import moment
 from timeledger.analysis import analyse
+from timeledger.backtest import backtest
 from timeledger.compare import Comparison, Ledger, between, compare
 from timeledger.errors import TimeledgerError
-from timeledger.results import Analysis, Facts
+from timeledger.results import Analysis, Backtest, Facts
 from timeledger.run import Run
 
 Made = TypeVar("Made")
@@ -36,6 +37,9 @@ POLL_S: Final = 1.0
 PATIENCE: Final = 5.0
 #: Versions are unlike over all paths: a new file in an old file's place is never taken for it.
 _VERSIONS: Final = itertools.count(1)
+#: What can be typed about a run: whole numbers, and other numbers.
+_WHOLE: Final = frozenset({"total_steps", "max_tokens", "eval_every", "save_every", "gpus"})
+_REAL: Final = frozenset({"eval_s", "save_s", "gen_tok_s", "gpu_gib", "price_per_gpu_hour"})
 #: More runs than this of one folder are left out, with a word.
 MOST_RUNS: Final = 60
 
@@ -174,6 +178,12 @@ def _analyses(key: str, facts: Facts) -> Newest[Analysis]:
     return Newest()
 
 
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _backtests(key: str, facts: Facts) -> Newest[tuple[Backtest, ...]]:
+    """The place of a run's backtest: it costs as much as the analysis, and few views show it."""
+    return Newest()
+
+
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _comparisons(keys: tuple[str, ...]) -> Newest[Comparison]:
     """The place of a comparison of these runs."""
@@ -189,16 +199,16 @@ def opened() -> Opened:
         try:
             version, runs = _look(path)
         except TimeledgerError as error:
-            problems.append((path, str(error)))
+            problems.append((path, retold(error.text)))
             continue
         entries += _entries(path, runs[:MOST_RUNS], version, path)
         if len(runs) > MOST_RUNS:
-            told = t(
+            notice = t(
                 "Holds {count} runs; the first {most} are shown. Open a folder further down.",
                 count=len(runs),
                 most=MOST_RUNS,
             )
-            notices.append((path, told))
+            notices.append((path, notice))
     for upload in state.uploads():
         if lost := unread(upload):
             notices.append((", ".join(lost), t("Not a log that timeledger knows; the other files were read.")))
@@ -219,7 +229,7 @@ def rename(texts: tuple[str, ...]) -> str | None:
     try:
         renames(texts)
     except TimeledgerError as error:
-        return str(error)
+        return retold(error.text)
     state.rename(texts)
     return None
 
@@ -236,21 +246,21 @@ def _look(path: str) -> tuple[int, tuple[Run, ...]]:
 def _entries(source: str, runs: Sequence[Run], version: int, path: str | None) -> list[Entry]:
     """Entries of one source; a run keeps its key when others appear beside it."""
     seen: dict[str, int] = {}
-    told = []
+    found = []
     for run in runs:
         seen[run.name] = nth = seen.get(run.name, 0) + 1
         key = hashlib.blake2s(f"{source}\0{run.name}\0{nth}".encode(errors="replace"), digest_size=6).hexdigest()
-        told.append(Entry(key, run.name, run, version, source, path))
-    return told
+        found.append(Entry(key, run.name, run, version, source, path))
+    return found
 
 
 def _with_unique_labels(entries: Sequence[Entry]) -> tuple[Entry, ...]:
     seen: dict[str, int] = {}
-    told = []
+    found = []
     for each in entries:
         seen[each.label] = count = seen.get(each.label, 0) + 1
-        told.append(each if count == 1 else replace(each, label=f"{each.label} ({count})"))
-    return tuple(told)
+        found.append(each if count == 1 else replace(each, label=f"{each.label} ({count})"))
+    return tuple(found)
 
 
 def drop(files: Sequence[tuple[str, bytes]]) -> str | None:
@@ -263,7 +273,7 @@ def drop(files: Sequence[tuple[str, bytes]]) -> str | None:
         with st.spinner(t("Reading …")):
             runs = _read_dropped(key, tuple(files), mapping())
     except TimeledgerError as error:
-        return str(error)
+        return retold(error.text)
     state.add_upload(state.Upload(key, tuple(name for name, _ in files), runs))
     return None
 
@@ -279,26 +289,39 @@ def problem(path: str) -> str | None:
     try:
         _look(path)
     except TimeledgerError as error:
-        return str(error)
+        return retold(error.text)
     return None
 
 
 def facts(key: str) -> Facts:
-    """What the reader typed about a run."""
-    typed = {name: value for name, value in state.given(key).items() if value not in (None, "")}
-    return Facts(**typed)  # type: ignore[arg-type]  # the names and types are those of facts.FIELDS
+    """What the reader typed about a run; whatever else a link holds is passed over."""
+    known = state.given(key)
+    numbers = packed.numbers(known)
+    typed: dict[str, Any] = {name: int(value) for name, value in numbers.items() if name in _WHOLE and value >= 1}
+    typed |= {name: value for name, value in numbers.items() if name in _REAL}
+    return Facts(
+        **typed,
+        currency=str(known.get("currency") or ""),
+        eval_at_end=True if known.get("eval_at_end") is True else None,
+    )
 
 
-def analysed(entry: Entry, *, patient: bool = False) -> Analysis:
+def analysed(entry: Entry, *, patient: bool = False, backtested: bool = False) -> Analysis:
     """The analysis of an open run with what the reader typed about it, as of this moment and in the reader's zone."""
     given = facts(entry.key)
-    made = _analyses(entry.key, given).of(entry.version, lambda: analyse(entry.run, given), patient=patient)
+    place = _analyses(entry.key, given)
+    made = place.of(entry.version, lambda: analyse(entry.run, given, backtested=False), patient=patient)
+    if backtested:
+        tests = _backtests(entry.key, given)
+        found = tests.of(entry.version, lambda: backtest(made.run, made.clock, made.projection, given))
+        made = replace(made, projection=replace(made.projection, backtest=found))
     return moment.at(made, datetime.now(UTC), state.zone())
 
 
 def rest_s(entry: Entry) -> float:
     """Seconds to wait before a run that grows is analysed anew."""
-    return PATIENCE * _analyses(entry.key, facts(entry.key)).cost_s
+    given = facts(entry.key)
+    return PATIENCE * (_analyses(entry.key, given).cost_s + _backtests(entry.key, given).cost_s)
 
 
 def compared(entries: Sequence[Entry]) -> Comparison:
@@ -314,6 +337,6 @@ def difference(first: Entry | None, second: Entry | None) -> Ledger | None:
 
 
 def _labelled(entry: Entry) -> Analysis:
-    analysis = analysed(entry)
+    analysis = analysed(entry, backtested=True)  # the comparison's document tells of it
     info = analysis.run.info.model_copy(update={"name": entry.label})
     return replace(analysis, run=replace(analysis.run, info=info))

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 from typing import Final
 
-from dashboard.language import mark, spoken, t
+from dashboard.language import mark, retold, spoken, t
 from timeledger import palette, units
 
-_UNITS_ZH: Final = {"ms": "毫秒", "s": "秒", "m": "分", "h": "小时", "d": "天"}
-_UNIT: Final = re.compile(r"(?<=\d) (ms|s|m|h|d)\b")
-_DAYS_ZH: Final = ("周一", "周二", "周三", "周四", "周五", "周六", "周日")
-_NEAR_ZH: Final = {-1: "昨天", 0: "今天", 1: "明天"}
 #: The names of `timeledger.palette`, of kinds, of phases of a plan and of parts of a difference, for the catalogue.
 NAMES: Final = (
     mark("Sampling"), mark("Reward"), mark("Old log-probs"), mark("Reference log-probs"), mark("Log-probs"), mark("Follows the answers"), mark("Critic values"),
@@ -26,18 +21,12 @@ NAMES: Final = (
 
 def seconds(value: float | None, *, short: bool = False) -> str:
     """A duration for people: `1 h 52 m`, `1 小时 52 分`."""
-    return durations(units.show_seconds(value, short=short))
-
-
-def durations(text: str) -> str:
-    """A text with durations in it, their units in the page's language."""
-    return text if spoken() == "en" else _UNIT.sub(lambda each: f" {_UNITS_ZH[each[1]]}", text)
+    return retold(units.show_seconds(value, short=short))
 
 
 def share(value: float | None) -> str:
     """A share of 0..1 as per cent."""
-    told = units.show_share(value)
-    return told if spoken() == "en" else told.replace(" %", "%")
+    return retold(units.show_share(value))
 
 
 def signed_share(change: float) -> str:
@@ -53,16 +42,7 @@ def signed(value: float | None) -> str:
 
 def moment(at: datetime | None, now: datetime | None = None, zone: tzinfo | None = None) -> str:
     """A moment near `now` in the reader's zone: `tomorrow 02:40`, `明天 02:40`."""
-    if at is None or spoken() == "en":
-        return units.show_time(at, now, zone)
-    local, here = at.astimezone(zone), (now or datetime.now(UTC)).astimezone(zone)
-    days, clock = (local.date() - here.date()).days, f"{local:%H:%M}"
-    if days in _NEAR_ZH:
-        return f"{_NEAR_ZH[days]} {clock}"
-    if 0 < days < 7:
-        return f"{_DAYS_ZH[local.weekday()]} {clock}"
-    year = f"{local.year} 年 " if local.year != here.year else ""
-    return f"{year}{local.month} 月 {local.day} 日 {clock}"
+    return retold(units.show_time(at, now, zone))
 
 
 def phase(name: str) -> str:

@@ -35,8 +35,9 @@ def chart_of_steps(figure: go.Figure | None, key: str, alt: str, *, title: str =
     if title:
         parts.head(title)
     if figure is None:
-        parts.empty(t("Nothing to draw."), missing)
+        parts.lacking(missing)
         return
+    parts.room_for_legend(figure, key)
     st.plotly_chart(
         figure,
         theme=None,
@@ -62,8 +63,8 @@ def _clicked(key: str) -> Any:
     return take
 
 
-def at_a_step(entry: Entry, analysis: Analysis) -> None:
-    """The row of the step that was clicked or typed."""
+def ask(analysis: Analysis) -> None:
+    """Which step to look at: typed here, or clicked on a chart."""
     steps = analysis.run.steps["step"]
     low, high = steps.min(), steps.max()
     if not isinstance(low, int) or not isinstance(high, int):
@@ -71,13 +72,18 @@ def at_a_step(entry: Entry, analysis: Analysis) -> None:
     known = st.session_state.get(_STEP)
     if isinstance(known, int) and not low <= known <= high:
         st.session_state[_STEP] = None
-    with st.container(horizontal=True, vertical_alignment="bottom", key="tl_look"):
-        wanted = st.number_input(
-            t("Look at a step"), min_value=low, max_value=high, value=None, step=1, key=_STEP, width=220,
-            placeholder=t("click one, or type it"),
+    with st.container(width=230, key="tl_look"):
+        st.number_input(
+            t("Look at a step"), min_value=low, max_value=high, value=None, step=1, key=_STEP,
+            placeholder=t("a step: click it, or type"), label_visibility="collapsed",
         )  # fmt: skip
-    if wanted is not None:
-        _show(entry, analysis, int(wanted))
+
+
+def at_a_step(entry: Entry, analysis: Analysis) -> None:
+    """The row of the step that was clicked or typed."""
+    wanted = st.session_state.get(_STEP)
+    if isinstance(wanted, int):
+        _show(entry, analysis, wanted)
 
 
 def _show(entry: Entry, analysis: Analysis, step: int) -> None:
@@ -106,7 +112,9 @@ def facts(analysis: Analysis, row: dict[str, Any]) -> list[tuple[str, str]]:
     if row["at"] is not None:
         told.append((t("logged"), moment(row["at"], analysis.facts.now, state.zone())))
     if clock.height and clock["wall_s"][0] is not None:
-        told.append((t("seconds of the step"), f"{seconds(clock['wall_s'][0])} ({t(clock['kind'][0])})"))
+        told.append(
+            (t("seconds of the step"), t("{time} ({kind})", time=seconds(clock["wall_s"][0]), kind=t(clock["kind"][0])))
+        )
     split = analysis.breakdown.by_step.filter((pl.col("step") == step) & (pl.col("seconds") > 0))
     told += [(phase(each["phase"]), seconds(each["seconds"])) for each in split.iter_rows(named=True)]
     told += [(name, show_number(value, 4)) for name, value in row.items() if name not in _PLACE and value is not None]

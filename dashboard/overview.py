@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import language, live, load, parts, retold, state, summary, tables
-from dashboard.language import t
+from dashboard import language, live, load, parts, state, summary, tables
+from dashboard.language import retold, t
 from dashboard.load import Entry, Opened
 from timeledger.results import Analysis
 
@@ -32,9 +32,10 @@ def runs() -> None:
 def _alone(analysis: Analysis) -> None:
     """A single run needs no table: its answers at once."""
     parts.title(analysis)
+    parts.bar(analysis)
     if analysis.run.has_steps:
-        parts.cards(summary.cards(analysis, state.zone()))
-    parts.say(retold.headline(analysis, state.zone()))
+        parts.cards(summary.cards(analysis, state.zone()), lead=True)
+    parts.say(retold(analysis.headline))
 
 
 def _list(pairs: list[tuple[Entry, Analysis]]) -> None:
@@ -63,16 +64,21 @@ def _card(entry: Entry, analysis: Analysis) -> None:
         if st.button(parts.quiet(entry.label), key=f"open_{entry.key}", type="tertiary"):
             _open(entry.key)
         parts.title(analysis, named=False)
+        parts.bar(analysis)
         st.caption(parts.quiet(tables.finish_line(analysis, state.zone())))
 
 
 def _buttons(pairs: list[tuple[Entry, Analysis]]) -> None:
+    if not pairs:
+        parts.empty(t("No open run has that in its name."))
+        return
+    several, first = len(pairs) > 1, pairs[0][0]
     with st.container(horizontal=True):
-        label = t("Open the first run") if len(pairs) > 1 else t("Open the run")
-        if st.button(label, type="primary") and pairs:
-            _open(pairs[0][0].key)
-        if len(pairs) > 1 and st.button(t("Compare them")):
+        if several and st.button(t("Compare them"), type="primary", icon=":material/compare_arrows:"):
             st.switch_page("views/compare.py", query_params=state.query())
+        label = t("Open {run}", run=parts.quiet(first.label, 40)) if several else t("Open the run")
+        if st.button(label, type="secondary" if several else "primary"):
+            _open(first.key)
 
 
 def _freshness(opened: Opened, pairs: list[tuple[Entry, Analysis]]) -> None:

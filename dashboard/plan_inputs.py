@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import streamlit as st
 
 from dashboard import load, parts, state
-from dashboard.language import mark, t
+from dashboard.language import mark, retold, t
 from dashboard.load import Entry, Opened
 from dashboard.localised import seconds
+from dashboard.packed import Typed, numbers
 from timeledger import plan
 from timeledger.errors import ImpossiblePlan
 from timeledger.frameworks import Framework, find_framework
@@ -62,29 +64,35 @@ _DEPENDS: Final = {
     "fixed_s": ("sync_s", "sleep_wake_s"),
     "max_tokens": ("truncated", "longest"),
 }
-#: Titles of `timeledger.plan.EXPERIMENTS`, for the catalogue.
-_TITLES: Final = (
-    mark("As it is: look at the sampling share"), mark("Group size doubled"), mark("Group size halved"), mark("Answers twice as long"),
-    mark("Four times the prompts: watch the overhead's share"), mark("Only 3 hours: as many steps as fit"),
-)  # fmt: skip
 
 
 def choose_source(opened: Opened) -> None:
-    """Start from the lesson's defaults or from an open run (first: the one looked at last); a change fills the inputs anew."""
+    """Start from an open run (first: the one looked at last, or the only one) or from the defaults; a change fills the inputs anew."""
     labels = {"": t(_NONE)} | {each.key: each.label for each in opened.entries if each.run.has_steps}
-    first = state.plan_source() if state.planned() else (state.chosen() or "")
-    wanted = first if first in labels else ""
+    wanted = _first(list(labels))
     if len(labels) > 1:
         keys = list(labels)
         wanted = (
             st.selectbox(t("Start from"), keys, keys.index(wanted), format_func=lambda key: labels.get(key, key)) or ""
         )
-    if wanted != state.plan_source() or not state.planned():
-        state.plan_from(wanted)
+    known = state.plan_source()
+    if not state.planned() or wanted != (known or ""):
+        if known is not None or len(labels) > 1:
+            state.plan_from(wanted)
         entry = opened.find(wanted)
         start = _rounded(_from_run(entry)) if entry is not None else PlanInputs()
         state.start_plan(start)
         _fill(start)
+        _refill(state.plan_typed())
+
+
+def _first(keys: Sequence[str]) -> str:
+    """What is proposed: what was chosen before, else the run looked at last, else the only run; what was typed stays."""
+    known = state.plan_source()
+    if known is not None or state.plan_typed():
+        return known if known in keys else ""
+    chosen = state.chosen()
+    return chosen if chosen is not None and chosen in keys else keys[1] if len(keys) == 2 else ""
 
 
 def _from_run(entry: Entry) -> PlanInputs:
@@ -104,13 +112,13 @@ def _rounded(inputs: PlanInputs) -> PlanInputs:
 
 def framework(opened: Opened) -> Framework | None:
     """The framework of the run that the plan starts from."""
-    entry = opened.find(state.plan_source())
+    entry = opened.find(state.plan_source() or "")
     return None if entry is None else find_framework(entry.run.info.framework)
 
 
 def compare_with_run(opened: Opened) -> None:
     """What the run that the plan starts from says itself: its measured step, and the inputs that its log does not hold."""
-    entry, start = opened.find(state.plan_source()), state.planned()
+    entry, start = opened.find(state.plan_source() or ""), state.planned()
     if entry is None or start is None:
         return
     step_s = load.analysed(entry).clock.step_s
@@ -141,6 +149,7 @@ def ask(*, folded: bool = False) -> PlanInputs:
         for each in MORE:
             values[each.field] = _number(each)
         values["currency"] = st.text_input(t("Currency"), key=_key("currency"), max_chars=8, persist_state="session")
+    state.type_plan({name: value for name, value in values.items() if value != getattr(start, name)})
     return _typed_over(start, values)
 
 
@@ -160,7 +169,7 @@ def _typed_over(start: PlanInputs, values: dict[str, Any]) -> PlanInputs:
 
 def _source(start: PlanInputs, field: str, value: float | int | None) -> str:
     source = start.source(field)
-    return f"{t(source.kind)}: {t(source.text)}" if value == getattr(start, field) else t("assumed: typed in")
+    return f"{t(source.kind)}{t(': ')}{retold(source.text)}" if value == getattr(start, field) else t("assumed: typed in")
 
 
 def baseline() -> Estimate | None:
@@ -188,9 +197,12 @@ def reset() -> None:
 def sweep_one(inputs: PlanInputs) -> tuple[str, list[tuple[str, Estimate]]]:
     """Choose one input and see the step over its values: the input's label, and an estimate a value."""
     labels = {each.field: t(each.label) for each in MAIN}
+    names, usual = list(labels), MAIN[1].field
+    start = names.index(state.choice("sweep", labels, usual))
     field = st.selectbox(
-        t("Sweep one input"), list(labels), format_func=lambda name: labels[name], index=1, key="sweep"
+        t("Input"), names, format_func=lambda name: labels[name], index=start, key="sweep", width=260
     )
+    state.choose_view("sweep", field, usual)
     now = getattr(inputs, field)
     values = [now * factor for factor in _SWEPT]
     if field in WHOLE:
@@ -209,15 +221,16 @@ def smoke_ladder(inputs: PlanInputs, opened: Opened) -> None:
     found = ladder(inputs, framework(opened))
     parts.head(t("Before the long run"))
     rows = [
-        (t("{count} steps", count=f"{each.steps:,}"), seconds(each.seconds), t(each.must_show)) for each in found.rungs
+        (t("{count} steps", count=f"{each.steps:,}"), seconds(each.seconds), retold(each.must_show))
+        for each in found.rungs
     ]
     parts.table((t("Test"), t("Takes"), t("It must show")), rows, left=1, right_to=2)
-    told = t(
+    together = t(
         "The tests together take {time}, loading the model each time ({load}) included.",
         time=seconds(found.smoke_s),
         load=seconds(found.load_s),
     )
-    st.caption(told)
+    st.caption(together)
     if commands := [each.command for each in found.rungs if each.command]:
         st.code("\n".join(commands), language=None, wrap_lines=True)
 
@@ -226,6 +239,16 @@ def _fill(inputs: PlanInputs) -> None:
     for each in (*MAIN, *MORE):
         st.session_state[_key(each.field)] = getattr(inputs, each.field)
     st.session_state[_key("currency")] = inputs.currency
+
+
+def _refill(typed: Mapping[str, Typed]) -> None:
+    """What a link says was typed over the start."""
+    fields = {each.field: each for each in (*MAIN, *MORE)}
+    for name, value in numbers(typed).items():
+        if name in fields and value >= fields[name].least:
+            st.session_state[_key(name)] = int(value) if name in WHOLE else float(value)
+    if isinstance(currency := typed.get("currency"), str):
+        st.session_state[_key("currency")] = currency[:8]
 
 
 def _number(item: Input) -> float | int | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import polars as pl
 import streamlit as st
 
+from dashboard import state
 from dashboard.language import t
 from timeledger import document, markdown, render
 from timeledger.compare import Comparison
@@ -18,13 +19,14 @@ from timeledger.results import Analysis
 
 def run(name: str, analysis: Analysis) -> None:
     """Everything that can be saved of a run."""
+    zone = state.zone()
     with _menu():
         _file(
             "HTML",
             name,
             "html",
             "text/html",
-            lambda: render.show_html([analysis]).encode(),
+            lambda: render.show_html([analysis], zone).encode(),
             t("one file, works offline"),
         )
         _file(
@@ -48,9 +50,10 @@ def run(name: str, analysis: Analysis) -> None:
 
 def comparison(name: str, found: Comparison) -> None:
     """Everything that can be saved of a comparison."""
+    zone = state.zone()
     with _menu():
         _file(
-            "HTML", name, "html", "text/html", lambda: render.compare_html(found).encode(), t("one file, works offline")
+            "HTML", name, "html", "text/html", lambda: render.compare_html(found, zone).encode(), t("one file, works offline")
         )
         _file(
             "Markdown",
@@ -123,7 +126,7 @@ def _table(name: str, frame: Callable[[], pl.DataFrame]) -> None:
 
 def _file(kind: str, name: str, ending: str, mime: str, make: Callable[[], bytes], use: str) -> None:
     st.download_button(
-        f"{kind}: {use}",
+        f"{kind}{t(': ')}{use}",
         make,
         file_name=f"{_named(name)}.{ending}",
         mime=mime,

@@ -11,16 +11,17 @@ from dashboard import (
     charts_run,
     checks,
     differences,
+    facts,
     judging,
     looking,
     parts,
-    retold,
     sentences,
     state,
     summary,
 )
-from dashboard.language import shown, t
+from dashboard.language import retold, t
 from dashboard.load import Entry
+from dashboard.localised import seconds
 from timeledger.compare import Ledger
 from timeledger.results import Analysis
 
@@ -28,9 +29,10 @@ from timeledger.results import Analysis
 def answer(entry: Entry, analysis: Analysis) -> None:
     """The numbers, the sentence, what to beware of, and what to change first."""
     if analysis.run.has_steps:
-        parts.cards(summary.cards(analysis, state.zone()))
-    parts.say(retold.headline(analysis, state.zone()))
-    parts.warnings(analysis.projection.warnings)
+        parts.cards(summary.cards(analysis, state.zone()), lead=True)
+    parts.say(retold(analysis.headline))
+    facts.ask_total(entry, analysis)
+    parts.warnings([retold(each) for each in analysis.projection.warnings])
     advising.change_first(entry, analysis)
 
 
@@ -41,8 +43,7 @@ def evidence(entry: Entry, analysis: Analysis) -> None:
         parts.empty(t("This log has no training steps."), sentences.how_to_log(analysis))
         the_engine(analysis, dark)
         return
-    where_time_goes(analysis, dark)
-    looking.at_a_step(entry, analysis)
+    where_time_goes(entry, analysis, dark)
     left, right = st.columns(2, gap="medium")
     with left:
         when_it_ends(analysis, dark)
@@ -55,31 +56,48 @@ def evidence(entry: Entry, analysis: Analysis) -> None:
     the_engine(analysis, dark)
 
 
-def where_time_goes(analysis: Analysis, dark: bool) -> None:
-    """The profile, with its switch of units."""
-    parts.head(t("Where each step's time goes"))
+def where_time_goes(entry: Entry, analysis: Analysis, dark: bool) -> None:
+    """The profile with its switch of units; where the log does not split a step, how long each took."""
+    split = charts_run.is_split(analysis)
     units = charts_run.UNITS if charts_run.tokens_per_step(analysis).height else charts_run.UNITS[:2]
-    if analysis.breakdown.by_step.is_empty():
-        parts.empty(t("This log does not say where a step's time goes."), analysis.breakdown.why or "")
-        return
-    unit = st.segmented_control(
-        t("Unit"), units, default=units[0], required=True, key="unit", label_visibility="collapsed",
-        persist_state="session", format_func=shown(units),
-    )  # fmt: skip
-    figure = charts_run.profile(analysis, unit or units[0], dark)
-    looking.chart_of_steps(figure, "profile", sentences.breakdown(analysis))
-    if analysis.breakdown.why:
-        st.caption(parts.quiet(analysis.breakdown.why))
+    unit = state.choice("unit", units, units[0])
+    with parts.head_line(t("Where each step's time goes") if split else t("How long each step takes"), "profile"):
+        if split:
+            unit = parts.switch(t("Unit"), units, unit, "unit")
+        looking.ask(analysis)
+    if split:
+        figure, said = charts_run.profile(analysis, unit, dark), sentences.breakdown(analysis)
+    else:
+        figure, said = charts_run.step_times(analysis, dark), _ordinary(analysis)
+    looking.chart_of_steps(figure, "profile", said, missing=retold(analysis.breakdown.why or ""))
+    if analysis.breakdown.why and figure is not None:
+        st.caption(parts.quiet(retold(analysis.breakdown.why)))
+    looking.at_a_step(entry, analysis)
+
+
+def _ordinary(analysis: Analysis) -> str:
+    """Step times as a sentence."""
+    times = analysis.clock.steps["wall_s"].drop_nulls()
+    usual = summary.ordinary_step(analysis)
+    low, high = times.min(), times.max()
+    if usual is None or not isinstance(low, float) or not isinstance(high, float):
+        return ""
+    return t(
+        "An ordinary step takes {time} (median); all took {low} to {high}.",
+        time=seconds(usual),
+        low=seconds(low),
+        high=seconds(high),
+    )
 
 
 def when_it_ends(analysis: Analysis, dark: bool) -> None:
     """Elapsed time and its projection, and what would have been said earlier."""
     title = t("When it ended") if analysis.state == "finished" else t("When it ends")
-    missing = analysis.clock.why or analysis.projection.why or ""
+    missing = retold(analysis.clock.why or analysis.projection.why or "")
     parts.chart(charts_finish.fan(analysis, dark), "fan", sentences.projection(analysis), title=title, missing=missing)
     if told := sentences.as_told(analysis):
-        heads = (t("Asked at"), t("it would have said"), t("Interval"), t("a plain progress bar"))
-        caption = " ".join(filter(None, (t("Had you asked earlier, of the whole run:"), sentences.truth(analysis))))
+        heads = (t("Asked at"), t("Most likely"), t("Interval"), t("A plain progress bar"))
+        caption = " ".join(filter(None, (sentences.truth(analysis), t("Asked earlier, the whole run was told as:"))))
         parts.table(heads, told, caption=caption)
 
 
@@ -87,7 +105,9 @@ def lengths(analysis: Analysis, dark: bool) -> None:
     """Answer lengths with forecast and limit."""
     growth = analysis.growth
     figure = charts_run.lengths(analysis.run.steps, growth, dark)
-    parts.chart(figure, "lengths", retold.growth(growth), title=t("How long answers are"), missing=growth.why or "")
+    parts.chart(
+        figure, "lengths", retold(growth.sentence), title=t("How long answers are"), missing=retold(growth.why or "")
+    )
 
 
 def pace(ledger: Ledger, dark: bool) -> None:
@@ -101,9 +121,9 @@ def pace(ledger: Ledger, dark: bool) -> None:
 def step_cost(analysis: Analysis, dark: bool) -> None:
     """Step time against the length that drives it."""
     timing = analysis.timing
-    missing = timing.why or analysis.clock.why or ""
+    missing = retold(timing.why or analysis.clock.why or "")
     figure = charts_run.step_cost(timing, dark)
-    looking.chart_of_steps(figure, "cost", retold.timing(timing), title=t("What a step costs"), missing=missing)
+    looking.chart_of_steps(figure, "cost", retold(timing.sentence), title=t("What a step costs"), missing=missing)
 
 
 def health(analysis: Analysis, dark: bool) -> None:

@@ -1,7 +1,6 @@
 """What each chart says, as a sentence under it (and for those who cannot see it). No Streamlit here.
 
-Sentences that the model makes itself (headline, growth, cost of a step, a difference) are its own in English; other
-languages build the main ones anew from the same numbers in `dashboard.retold`.
+Sentences that the model makes itself (headline, growth, cost of a step, a difference) are shown by `dashboard.language.retold`.
 """
 
 from __future__ import annotations
@@ -31,7 +30,14 @@ def breakdown(analysis: Analysis) -> str:
         return ""
     biggest = sorted(breakdown.phases, key=lambda part: part.share, reverse=True)[:4]
     told = t(", ").join(
-        f"{lower(phase(part.phase))} {seconds(part.seconds)} ({share(part.share)}, {t(part.kind)})" for part in biggest
+        t(
+            "{phase} {time} ({share}, {kind})",
+            phase=lower(phase(part.phase)),
+            time=seconds(part.seconds),
+            share=share(part.share),
+            kind=t(part.kind),
+        )
+        for part in biggest
     )
     rest = breakdown.unexplained_s
     if rest is not None and rest > 0.005 * breakdown.step_s:
@@ -98,17 +104,18 @@ def sources(analysis: Analysis) -> tuple[str, ...]:
         resolution = seconds(clock.resolution_s)
         told.append(t("Clock from the {source} (resolution {time}).", source=t(clock.source), time=resolution))
     if projection.total_steps_from:
-        told.append(t("Total steps from {source}.", source=t(projection.total_steps_from)))
+        told.append(t("Total steps from {source}.", source=projection.total_steps_from))
     if clock.warmup_steps:
         warm = seconds(clock.warmup_s)
         told.append(t("Warm-up: {steps} steps, {time}; left out of rates.", steps=clock.warmup_steps, time=warm))
-    return (*told, *(f"{phase(each.kind)}: {periodic(each)}." for each in clock.periodic))
+    return (*told, *(t("{phase}: {work}.", phase=phase(each.kind), work=periodic(each)) for each in clock.periodic))
 
 
 def periodic(work: Periodic) -> str:
     """Work that comes back: how often, what it costs, how that is known."""
     often = t("every {steps} steps", steps=f"{work.every:,}") if work.every else t("{count} seen", count=work.count)
     cost = t("{time} each", time=seconds(work.seconds)) if work.seconds is not None else t("cost not known")
+    cost = t("too short to be seen") if work.seconds == 0 else cost
     return t("{often}, {cost} (from {source})", often=often, cost=cost, source=t(work.known_from))
 
 

@@ -1,6 +1,7 @@
 """What the page remembers: what makes a link in the URL, everything else under keys named here only.
 
-In the URL: open paths, the chosen run, compared runs, ticked advice, names of the reader's own log, the time budget, the language if it was switched.
+In the URL: open paths, the chosen run, what was typed about each run, compared runs, ticked advice, names of the reader's own
+log, the plan's inputs, the time budget, the choices of a view, the language if it was switched. Nothing that a log holds.
 Streamlit empties the URL's parameters when the reader goes to another view; `restore` puts them back.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Final
@@ -16,6 +18,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import streamlit as st
 
 from dashboard import language
+from dashboard.packed import Typed, numbers, pack, unpack
 
 if TYPE_CHECKING:
     from timeledger.plan import PlanInputs
@@ -31,14 +34,25 @@ _HOURS: Final = "tl_hours"
 _LANGUAGE: Final = "tl_language"
 _SEEN: Final = "tl_seen"
 _GIVEN: Final = "tl_given"
+_CHOICES: Final = "tl_choices"
 _TYPED: Final = "tl_typed"
 _TRIED: Final = "tl_tried"
 _ROUND: Final = "tl_round"
 _PLAN: Final = "tl_plan"
 _PLAN_FROM: Final = "tl_plan_from"
+_PLANNED: Final = "tl_planned"
+_AROUND: Final = "tl_around"
+_PINS: Final = "tl_pins"
+_HELD: Final = "tl_held"
 #: URL parameters that hold several values, and those that hold one -> where the session keeps them.
-_SEVERAL: Final = {"path": _PATHS, "with": _COMPARED, "tick": _TICKED, "map": _RENAMES}
-_ONE: Final = {"run": _CHOSEN, "hours": _HOURS, "lang": _LANGUAGE}
+_SEVERAL: Final = {
+    "path": _PATHS, "fact": _GIVEN, "with": _COMPARED, "tick": _TICKED, "map": _RENAMES, "keep": _PINS,
+}  # fmt: skip
+_ONE: Final = {
+    "run": _CHOSEN, "hours": _HOURS, "from": _PLAN_FROM, "plan": _PLANNED, "around": _AROUND, "view": _CHOICES, "lang": _LANGUAGE,
+}  # fmt: skip
+#: In the URL for "start the plan from the defaults", where that was chosen.
+_DEFAULTS: Final = "defaults"
 #: The environment variable through which `timeledger open PATH...` hands its paths over.
 ENVIRONMENT: Final = "TIMELEDGER_PATHS"
 
@@ -203,16 +217,42 @@ def changed(key: str, value: str) -> str | None:
     return before if before != value else None
 
 
-def given(run: str) -> dict[str, float | int | str | bool | None]:
+def given(run: str) -> dict[str, Typed]:
     """What the reader typed about a run ("Your facts")."""
-    everything: dict[str, dict[str, float | int | str | bool | None]] = st.session_state.setdefault(_GIVEN, {})
-    return everything.setdefault(run, {})
+    found: tuple[str, ...] = st.session_state.get(_GIVEN, ())
+    return next((unpack(told) for key, _, told in (each.partition("~") for each in found) if key == run), {})
 
 
-def give(run: str, values: dict[str, float | int | str | bool | None]) -> None:
+def give(run: str, values: dict[str, Typed]) -> None:
     """Keep what the reader typed about a run."""
-    given(run).clear()
-    given(run).update(values)
+    found: tuple[str, ...] = st.session_state.get(_GIVEN, ())
+    told = pack(values)
+    others = tuple(each for each in found if each.partition("~")[0] != run)
+    st.session_state[_GIVEN] = (*others, f"{run}~{told}") if told else others
+    _write()
+
+
+def choice(name: str, among: Iterable[str], otherwise: str) -> str:
+    """What was chosen of a view before, as far as it can be chosen now."""
+    chosen = unpack(str(st.session_state.get(_CHOICES, ""))).get(name)
+    return chosen if isinstance(chosen, str) and chosen in among else otherwise
+
+
+def choose_view(name: str, value: str, otherwise: str) -> None:
+    """Keep a choice of a view; its first choice needs no word in the link."""
+    known = unpack(str(st.session_state.get(_CHOICES, "")))
+    st.session_state[_CHOICES] = pack(known | {name: None if value == otherwise else value})
+    _write()
+
+
+def held() -> bool:
+    """Does the reader want the page to stand still?"""
+    return bool(st.session_state.get(_HELD))
+
+
+def hold(still: bool) -> None:
+    """Let the page stand still, or follow its log again."""
+    st.session_state[_HELD] = still
 
 
 def typed() -> tuple[str, ...]:
@@ -243,16 +283,53 @@ def empty_drop() -> None:
     st.session_state[_ROUND] = st.session_state.get(_ROUND, 0) + 1
 
 
-def plan_source() -> str:
-    """The key of the run that the plan starts from; empty for the defaults."""
-    return str(st.session_state.get(_PLAN_FROM, ""))
+def plan_source() -> str | None:
+    """The key of the run that the plan starts from; empty for the defaults; None where nothing was chosen."""
+    chosen = st.session_state.get(_PLAN_FROM)
+    return None if not chosen else "" if chosen == _DEFAULTS else str(chosen)
 
 
 def plan_from(key: str) -> None:
     """Start the plan from a run (empty: from the defaults); its inputs are filled anew."""
     if key != plan_source():
         st.session_state.pop(_PLAN, None)
-    st.session_state[_PLAN_FROM] = key
+        st.session_state[_PLANNED] = ""
+    st.session_state[_PLAN_FROM] = key or _DEFAULTS
+    _write()
+
+
+def plan_typed() -> dict[str, Typed]:
+    """Inputs of the plan that were typed over what it starts from."""
+    return unpack(str(st.session_state.get(_PLANNED, "")))
+
+
+def type_plan(values: dict[str, Typed]) -> None:
+    """Keep the inputs of the plan that were typed."""
+    st.session_state[_PLANNED] = pack(values)
+    _write()
+
+
+def around() -> dict[str, float | int]:
+    """What was typed of the time around the run."""
+    return numbers(unpack(str(st.session_state.get(_AROUND, ""))))
+
+
+def type_around(values: dict[str, Typed]) -> None:
+    """Keep what was typed of the time around the run."""
+    st.session_state[_AROUND] = pack(values)
+    _write()
+
+
+def pins() -> tuple[str, ...]:
+    """What a budget must not cut, and `sure` where its upper end must fit."""
+    found: tuple[str, ...] = st.session_state.get(_PINS, ())
+    return found
+
+
+def pin(names: tuple[str, ...]) -> None:
+    """Keep what a budget must not cut."""
+    st.session_state[_PINS] = names
+    _write()
 
 
 def planned() -> PlanInputs | None:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
-from dashboard.language import t
+from dashboard.language import retold, t
 from dashboard.localised import moment, seconds, share, signed_share
 from timeledger import report, units
 from timeledger.results import Analysis, Span
 from timeledger.run import Kind
+from timeledger.said import clauses, sentences
 
 if TYPE_CHECKING:
     from timeledger.plan import Cost, Estimate
@@ -44,14 +45,12 @@ def finish(analysis: Analysis, zone: tzinfo | None) -> Card:
     if analysis.state == "ended early":
         return _ended_early(analysis)
     if projection.remaining_s is None:
-        why = projection.why or t("the total number of steps is not known")
+        why = retold(projection.why or "") or t("the total number of steps is not known")
         return Card(head, t("cannot tell yet"), brief(why), help=why)
     span, level = projection.remaining_s, share(projection.level)
     if projection.too_early:
-        between = t(
-            "so far between {low} and {high}", low=seconds(span.low, short=True), high=seconds(span.high, short=True)
-        )
-        return Card(head, t("too early to say"), (between, *filter(None, [projection.why])), "inferred")
+        between = t("so far between {low} and {high}", low=seconds(span.low), high=seconds(span.high))
+        return Card(head, t("too early to say"), (between, *filter(None, [retold(projection.why or "")])), "inferred")
     worst = _worst(analysis, zone)
     if projection.finish_at is not None and analysis.state != "stalled":
         low, mid, high = projection.finish_at
@@ -67,12 +66,12 @@ def finish(analysis: Analysis, zone: tzinfo | None) -> Card:
 def _finished(analysis: Analysis, zone: tzinfo | None) -> Card:
     elapsed, stamped = analysis.clock.elapsed_s, analysis.run.steps["at"].count() > 0
     spent = () if elapsed is None else (t("took {time}", time=seconds(elapsed)),)
-    told = () if stamped else (t("when the file was last written; its steps carry no time"),)
+    unstamped = () if stamped else (t("when the file was last written; its steps carry no time"),)
     last = report.last_seen(analysis)
     if last is None:
         return Card(t("Finished"), "—" if elapsed is None else t("after {time}", time=seconds(elapsed)), (), "measured")
     at = moment(last, analysis.facts.now, zone)
-    return Card(t("Finished"), at, spent + told, "measured" if stamped else "inferred")
+    return Card(t("Finished"), at, spent + unstamped, "measured" if stamped else "inferred")
 
 
 def _ended_early(analysis: Analysis) -> Card:
@@ -100,7 +99,7 @@ def step(analysis: Analysis) -> Card:
     """What a step takes now, against the run's ordinary step."""
     now_s, usual = analysis.clock.step_s, ordinary_step(analysis)
     if now_s is None:
-        why = analysis.clock.why or t("no timing in this log")
+        why = retold(analysis.clock.why or "") or t("no timing in this log")
         return Card(t("Step now"), "—", brief(why), help=why)
     under = []
     if usual and abs(now_s / usual - 1) >= 0.01:
@@ -120,15 +119,15 @@ def ordinary_step(analysis: Analysis) -> float | None:
 
 def brief(why: str) -> tuple[str, ...]:
     """The first sentence of a reason; the page tells the rest beside the chart, and a hover tells it all."""
-    return (re.split(r"[.;:] ", why)[0].rstrip("."),)
+    return (re.split(r"[.;:] |[。；：]", why)[0].rstrip("."),)
 
 
 def sampling(analysis: Analysis) -> Card:
     """The sampling share of a step."""
     breakdown, head = analysis.breakdown, t("Sampling")
     if breakdown.sampling_share is None:
-        why = breakdown.why or t("this log does not split a step")
-        return Card(head, t("not measured"), brief(why), help=breakdown.why or "")
+        why = retold(breakdown.why or "") or t("this log does not split a step")
+        return Card(head, t("not measured"), brief(why), help=retold(breakdown.why or ""))
     kinds = {part.kind for part in breakdown.phases if part.phase in {"rollout", "sampling"}}
     kind: Kind = "measured" if kinds == {"measured"} else "assumed" if "assumed" in kinds else "inferred"
     under = [t("overlapped with training")] if breakdown.overlapped else []
@@ -136,8 +135,8 @@ def sampling(analysis: Analysis) -> Card:
         under.append(t("training {share}", share=share(breakdown.training_share)))
     if breakdown.fixed_share is not None:
         under.append(t("fixed {share}", share=share(breakdown.fixed_share)))
-    told = share(breakdown.sampling_share)
-    value = t("{share} of a step", share=f"±{told}" if kind == "inferred" else told)
+    part = share(breakdown.sampling_share)
+    value = t("{share} of a step", share=f"±{part}" if kind == "inferred" else part)
     return Card(head, value, (" · ".join(under),), kind)
 
 
@@ -145,7 +144,7 @@ def answers(analysis: Analysis) -> Card:
     """The mean answer length now, its growth, the limit and what is cut."""
     growth = analysis.growth
     if growth.last is None:
-        why = growth.why or t("this log holds no answer lengths")
+        why = retold(growth.why or "") or t("this log holds no answer lengths")
         return Card(t("Answers"), t("not logged"), brief(why), help=why)
     under = []
     if growth.first is not None and growth.growth is not None and abs(growth.growth - 1) >= 0.05:
@@ -200,7 +199,7 @@ def _left(span: Span | None) -> tuple[str, ...]:
 
 
 def _because(analysis: Analysis) -> str:
-    return "; ".join(analysis.projection.because)
+    return retold(sentences(*analysis.projection.because))
 
 
 def plan_cards(answer: Estimate) -> list[Card]:
@@ -220,7 +219,7 @@ def plan_cards(answer: Estimate) -> list[Card]:
     )
     one_step = t("{number} s", number=units.show_number(answer.step_s, 4))
     found = [
-        Card(t("The whole run"), seconds(total.mid), (span,), "assumed", "; ".join(answer.because)),
+        Card(t("The whole run"), seconds(total.mid), (span,), "assumed", retold(clauses(answer.because))),
         Card(t("One step"), one_step, (per_step,), "assumed"),
         Card(t("Sampling"), share(answer.share("sampling")), (rest,), "assumed"),
     ]

@@ -36,4 +36,4 @@ WORDS: Final = (
 
 def meaning(shown: str) -> str:
     """What a word means, as the page shows it; empty for a word that is not here."""
-    return next((f"{term}: {t(told)}" for word, term, told in WORDS if t(word) == shown), "")
+    return next((f"{term}{t(': ')}{t(told)}" for word, term, told in WORDS if t(word) == shown), "")

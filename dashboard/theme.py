@@ -11,7 +11,9 @@ FONT: Final = '"Source Sans", "Source Sans 3", "Noto Sans", "Noto Sans CJK SC", 
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """What a chart needs beside phase colours. `runs` tells runs apart (colour-blind safe, order fixed)."""
+    """What a chart needs beside phase colours: `whole` for whole runs and steps, `alarm` for more time, limits and the worst case,
+    `less` for less time; `runs` tells runs apart (colour-blind safe, order fixed).
+    """
 
     ink: str
     soft: str
@@ -21,6 +23,8 @@ class Theme:
     band: str
     band_wide: str
     alarm: str
+    whole: str
+    less: str
     runs: tuple[str, ...]
 
 
@@ -33,6 +37,8 @@ LIGHT: Final = Theme(
     band="rgba(68,119,170,0.30)",
     band_wide="rgba(68,119,170,0.14)",
     alarm="#BB5500",
+    whole="#6B7686",
+    less="#2E7D4F",
     runs=("#4477AA", "#E8702A", "#228833", "#AA3377", "#33779A", "#A3951B", "#CC3311", "#555555", "#009988", "#882255"),
 )
 DARK: Final = Theme(
@@ -44,6 +50,8 @@ DARK: Final = Theme(
     band="rgba(102,153,204,0.38)",
     band_wide="rgba(102,153,204,0.18)",
     alarm="#F4A261",
+    whole="#8B97A8",
+    less="#7CC48F",
     runs=("#6699CC", "#F4A261", "#66BB77", "#CC6699", "#77CCEE", "#DDCC77", "#EE8866", "#C0C0C0", "#44BB99", "#B0557F"),
 )
 

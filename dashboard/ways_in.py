@@ -14,15 +14,16 @@ from dashboard.load import Opened
 
 def ask() -> None:
     """Inputs for all three ways."""
-    left, right = st.columns(2, gap="large")
-    with left:
-        st.markdown("##### " + t("Drop log files"), anchors=False)
+    left, right = st.columns([3, 2], gap="large")
+    with left, st.container(key="tl_ways"):
+        parts.head(t("Drop log files"))
         _drop()
-        st.markdown("##### " + t("Or name a file or a run's folder on this machine"), anchors=False)
+        parts.head(t("Or name a file or a run's folder on this machine"))
         _path()
-        _names()
+        with st.expander(t("Does your log use names of its own?"), icon=":material/match_word:"):
+            _names()
     with right:
-        st.markdown("##### " + t("Or look at a sample"), anchors=False)
+        parts.head(t("Or look at a sample"))
         _samples()
 
 
@@ -89,11 +90,15 @@ def _samples() -> None:
     for each in found:
         if each.path in state.paths():
             continue
-        if st.button(parts.quiet(each.name), key=f"sample_{each.name}", icon=":material/description:", type="tertiary"):
+        with st.container(gap="xxsmall", key=f"tl_sample_{each.name}"):
+            chosen = st.button(
+                parts.quiet(each.name), key=f"sample_{each.name}", icon=":material/description:", type="tertiary"
+            )
+            if each.shows:
+                st.caption(parts.quiet(t(each.shows)))
+        if chosen:
             state.open_path(each.path)
             _go()
-        if each.shows:
-            st.caption(parts.quiet(t(each.shows)))
     if st.button(t("Open all samples"), key="all_samples"):
         for each in found:
             state.open_path(each.path)

@@ -21,6 +21,7 @@ from parsers.source import Feeder, detect_head, origin_of, read_whole
 from parsers.uploads import read_uploads as _read_uploads
 from timeledger.errors import BadLog, UnknownFormat, UnreadableSource
 from timeledger.run import Run
+from timeledger.said import say
 
 __all__ = [
     "FORMATS", "Live", "RunSources", "SourceFile", "detect", "discover", "merge", "read", "read_all", "read_paths",
@@ -45,7 +46,9 @@ def detect(source: Source, *, name: str = "") -> tuple[Format | None, Confidence
         with path.open("rb") as stream:
             return detect_head(origin, stream.read(16 * HEAD_BYTES))
     except OSError as error:
-        raise UnreadableSource(f"{path}: cannot be read ({error.strerror or error}).") from error
+        raise UnreadableSource(
+            say("{path}: cannot be read ({error}).", path=path, error=error.strerror or error)
+        ) from error
 
 
 def read_all(
@@ -69,7 +72,7 @@ def read_all(
     else:
         path = Path(source)
         if not path.exists():
-            raise UnreadableSource(f"{path}: there is no such file or folder.")
+            raise UnreadableSource(say("{path}: there is no such file or folder.", path=path))
         if path.is_dir():
             return read_paths([path], format=format, mapping=mapping, strict=strict)
         feeder = read_whole(origin_of(path, mapping), fixed, None)
@@ -78,7 +81,9 @@ def read_all(
         raise unknown(feeder.origin, size, feeder)
     if not runs:
         raise BadLog(
-            str(feeder.origin.path or feeder.origin.name), 0, f"nothing readable in this {feeder.format.name} log"
+            str(feeder.origin.path or feeder.origin.name),
+            0,
+            say("nothing readable in this {format} log", format=feeder.format.name),
         )
     return _checked(runs, strict)
 
@@ -122,7 +127,12 @@ def read_uploads(
             return read_all(
                 uploads[0][1], name=PurePath(uploads[0][0]).name, format=format, mapping=mapping, strict=strict
             )
-        raise UnknownFormat(f"{', '.join(unknown_names) or 'no file'}: none of them is a log that timeledger knows.")
+        raise UnknownFormat(
+            say(
+                "{names}: none of them is a log that timeledger knows.",
+                names=", ".join(unknown_names) or say("no file"),
+            )
+        )
     return _checked(tuple(sorted(runs, key=_newest_last)), strict)
 
 
@@ -149,17 +159,26 @@ def unknown(origin: Origin, size: int, feeder: Feeder) -> UnknownFormat | Unread
     """The error for a source that no format recognises: what it begins with, what was looked for, what to do."""
     where = str(origin.path or origin.name)
     if size == 0:
-        return UnreadableSource(f"{where}: the file is empty.")
+        return UnreadableSource(say("{path}: the file is empty.", path=where))
     if (kind := feeder.packed_as()) is not None:
         return UnknownFormat(
-            f"{where}: {kind}. Unpack it and read the log, or the folder, that is in it (gzip needs no unpacking)."
+            say(
+                "{path}: {kind}. Unpack it and read the log, or the folder, that is in it (gzip needs no unpacking).",
+                path=where,
+                kind=kind,
+            )
         )
     first = feeder.first_line()
     names = ", ".join(each.name for each in FORMATS)
     return UnknownFormat(
-        f"{where}: not a log that timeledger knows.\n"
-        f"  It begins: {first}\n"
-        f"  Looked for: {names}.\n"
-        "  If it is one of these, say so with --format; if it is a loop of your own, print one line a step such as\n"
-        "  `step 3 | len 152 | reward 0.53 | time 33.1s`. `timeledger formats` shows what each format needs."
+        say(
+            "{path}: not a log that timeledger knows.\n"
+            "  It begins: {first}\n"
+            "  Looked for: {names}.\n"
+            "  If it is one of these, say so with --format; if it is a loop of your own, print one line a step such as\n"
+            "  `step 3 | len 152 | reward 0.53 | time 33.1s`. `timeledger formats` shows what each format needs.",
+            path=where,
+            first=first,
+            names=names,
+        )
     )

@@ -11,6 +11,7 @@ import polars as pl
 
 from timeledger import schema
 from timeledger.run import Note, Run
+from timeledger.said import say
 
 _KEYS: Final = ["segment", "step"]
 #: Values with at least so many digits are not rounded by the log.
@@ -149,7 +150,13 @@ def _conflicts(sources: Sequence[Source]) -> list[Note]:
                 if differ.height >= 3 and differ.height > 0.1 * told.height:
                     kept, other = sorted((a, b), key=lambda each: each.order(name))
                     notes.append(
-                        Note("warning", 0, f"{name} differs from {kept.label} (kept)", differ.height, other.label)
+                        Note(
+                            "warning",
+                            0,
+                            say("{name} differs from {other} (kept)", name=name, other=kept.label),
+                            differ.height,
+                            other.label,
+                        )
                     )
     return notes
 

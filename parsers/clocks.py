@@ -13,6 +13,7 @@ import polars as pl
 
 from parsers.fields import Meaning
 from timeledger.run import Note, Run
+from timeledger.said import say
 
 _TAG: Final = "\0clock:"
 #: A time that its name takes for one step's.
@@ -96,20 +97,43 @@ def _settle_one(steps: pl.DataFrame, name: str) -> tuple[pl.DataFrame, str]:
     if role == "day":
         return _date(steps, name)
     if role == "mean":
-        text = f"{own or 's/step'} is a running mean: the first row's step time, from then on the time since the start"
+        text = say("{name} is a running mean: the first row's step time, from then on the time since the start", name=own or "s/step")
         return _spread_mean(steps, name), text
     found = _role(steps, name, role)
     if found == "elapsed_s":
         steps = steps.with_columns(_unbroken(steps, name).alias(name))
+        apart = ""
+    else:
+        steps, apart = _between_rows(steps, name, own)
     steps = steps.with_columns(pl.coalesce(found, name).alias(found))
     if found == role:
+        return steps, apart
+    if found == "elapsed_s":
+        return steps, say("{name} only rises: read as the time since the start", name=own)
+    return steps, say("{name} falls: read as the time of one step", name=own)
+
+
+def _between_rows(steps: pl.DataFrame, name: str, own: str) -> tuple[pl.DataFrame, str]:
+    """A time that stands in every k-th step's row is one step's, or that of all steps since the row before.
+
+    The rows' own clock tells which; without one it is read as one step's, and that is noted as a guess.
+    """
+    rows = steps.with_row_index("row").filter(pl.col(name).is_not_null())
+    at = pl.coalesce(pl.col("at").dt.epoch("us") / 1e6, "elapsed_s")
+    rows = rows.select("row", value=name, gap=pl.col("step").diff().over("segment"), wall=at.diff().over("segment"))
+    usual = rows["gap"].median()
+    if not isinstance(usual, float) or usual <= 1:
         return steps, ""
-    how = (
-        "only rises: read as the time since the start"
-        if found == "elapsed_s"
-        else "falls: read as the time of one step"
-    )
-    return steps, f"{own} {how}"
+    timed = rows.filter((pl.col("wall") > 0) & (pl.col("gap") > 0))
+    if timed.height < _ENOUGH - 1:
+        return steps, say("{name} stands in rows {steps} steps apart: read as the time of one step", name=own or "time", steps=f"{usual:g}")
+    of_all = (timed["value"] - timed["wall"]).abs().median()
+    of_one = (timed["value"] * timed["gap"] - timed["wall"]).abs().median()
+    if not (isinstance(of_all, float) and isinstance(of_one, float) and of_all < of_one):
+        return steps, ""
+    shared = rows.select("row", (pl.col("value") / pl.col("gap").fill_null(round(usual)).clip(1)).alias(name))
+    steps = steps.with_row_index("row").drop(name).join(shared, on="row", how="left", maintain_order="left").drop("row")
+    return steps, say("{name} is the time of all steps since the row before: shared out among them", name=own or "time")
 
 
 def _role(steps: pl.DataFrame, name: str, role: str) -> str:
@@ -181,7 +205,7 @@ def _date(steps: pl.DataFrame, name: str) -> tuple[pl.DataFrame, str]:
     elapsed = pl.Series("elapsed_s", clock, dtype=pl.Float64)
     return steps.with_columns(
         elapsed
-    ), "the lines carry a time of day and no date: read as the time since the first row"
+    ), say("the lines carry a time of day and no date: read as the time since the first row")
 
 
 def _spread_mean(steps: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -210,5 +234,5 @@ def _percent(run: Run) -> Run:
     if not isinstance(top, float) or top <= 1.0 + 1e-9:
         return run
     steps = run.steps.with_columns((pl.col("acc") / 100).alias("acc"))
-    note = _note(run, "the accuracy goes over 1: read as per cent")
+    note = _note(run, say("the accuracy goes over 1: read as per cent"))
     return replace(run, steps=steps, notes=(*run.notes, note))

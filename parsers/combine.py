@@ -14,6 +14,7 @@ from parsers.blend import Source
 from parsers.zones import moved_clock, quarter_hours_ahead, shift_of
 from timeledger import schema
 from timeledger.run import Note, Run, Setting
+from timeledger.said import say
 
 _STEP: Final = ["segment", "step"]
 #: Told once a session, whatever step a log puts it at.
@@ -131,7 +132,10 @@ def engine(sources: Sequence[Source], run: Run) -> tuple[pl.DataFrame, list[Note
         samples = each.run.engine
         if not each.run.has_steps and (found := shift_of(run, each.run)) is not None and found.seconds:
             samples = moved_clock(samples, found.seconds)
-            text = f"time stamps carry no zone: they were moved by {found.seconds / 3600:+g} h, where they fit the training"
+            text = say(
+                "time stamps carry no zone: they were moved by {hours} h, where they fit the training",
+                hours=f"{found.seconds / 3600:+g}",
+            )
             notes.append(Note("guessed", 0, text, 1, each.label))
         frames.append(samples)
     if not frames:
@@ -187,7 +191,13 @@ def settings(latest: Sequence[Source], sources: Sequence[Source]) -> tuple[dict[
             if known is None or _KIND[setting.kind] < _KIND[known.kind]:
                 found[name], keeps[name] = setting, each
             elif name in _WEIGHTY and each.label in late and keeps[name].label in late and _differ(known, setting):
-                text = f"{name} is {setting.value} here, {known.value} in {keeps[name].label} (kept)"
+                text = say(
+                    "{name} is {here} here, {known} in {log} (kept)",
+                    name=name,
+                    here=setting.value,
+                    known=known.value,
+                    log=keeps[name].label,
+                )
                 notes.append(Note("warning", 0, text, 1, each.label))
     return found, notes
 
@@ -218,7 +228,10 @@ def clock_zone(runs: Sequence[Run]) -> tuple[list[Run], list[Note]]:
                 events=moved_clock(run.events, -ahead),
                 engine=moved_clock(run.engine, -ahead),
             )
-            text = f"time stamps carry no zone: they are {ahead / 3600:+g} h from the other logs and were moved"
+            text = say(
+                "time stamps carry no zone: they are {hours} h from the other logs and were moved",
+                hours=f"{ahead / 3600:+g}",
+            )
             notes.append(Note("guessed", 0, text, 1, run.info.sources[0] if run.info.sources else ""))
         if ahead is not None:
             run = replace(run, info=run.info.model_copy(update={"zone_known": True}))

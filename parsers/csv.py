@@ -19,6 +19,7 @@ from parsers.text import stamp, stamp_has_zone
 from parsers.trackers import MetricRows
 from timeledger import schema, units
 from timeledger.run import Run
+from timeledger.said import say
 
 _LARGEST: Final = 1 << 29
 _LONGEST_FIELD: Final = 1 << 20
@@ -74,7 +75,7 @@ class CsvReader:
         shape = shape_of(header) if header is not None else None
         build = RunBuilder(self.origin, "csv")
         if header is None or shape is None:
-            build.note("warning", "no header with a known name")
+            build.note("warning", say("no header with a known name"))
             return (build.run(),)
         if not text.endswith(("\n", "\r")) and len(lines) > start + 1:
             lines = _whole_rows(lines, header)
@@ -99,13 +100,13 @@ def _rows(build: RunBuilder, lines: list[str], header: Header, first: int) -> It
         except StopIteration:
             return
         except csv.Error:
-            build.note("skipped", "a row that is no CSV", first + reader.line_num - 1)
+            build.note("skipped", say("a row that is no CSV"), first + reader.line_num - 1)
             continue
         no = first + reader.line_num - 1
         if not any(cell.strip() for cell in cells) or tuple(cell.strip() for cell in cells) == header.names:
             continue
         if len(cells) < len(header.names) or any(cell.strip() for cell in cells[len(header.names) :]):
-            build.note("skipped", "a row with another number of cells than the header", no)
+            build.note("skipped", say("a row with another number of cells than the header"), no)
             continue
         if comma:
             cells = [_COMMA_NUMBER.sub(r"\1.\2", cell) for cell in cells]
@@ -131,7 +132,7 @@ def _own(build: RunBuilder, header: Header, rows: Iterator[tuple[int, Row]]) -> 
     for no, row in rows:
         step, segment = _step(row, "step"), _step(row, "segment")
         if step is None or segment is None:
-            build.note("skipped", "a row without a step", no)
+            build.note("skipped", say("a row without a step"), no)
             continue
         while build.segment < segment:
             build.new_segment()
@@ -158,7 +159,7 @@ def _tensorboard(build: RunBuilder, header: Header, rows: Iterator[tuple[int, Ro
     for no, row in rows:
         at, number, when = _step(row, step), units.number(row.get(value, "")), units.number(row.get(wall, ""))
         if at is None or number is None:
-            build.note("skipped", "a row without a step or a value", no)
+            build.note("skipped", say("a row without a step or a value"), no)
             continue
         tags.add(at, tag, number, when)
     return (tags.run(),)
@@ -175,12 +176,14 @@ def _wandb(build: RunBuilder, header: Header, rows: Iterator[tuple[int, Row]]) -
             builders[run] = TagRows(mine)
     axis = header.names[0]
     if "step" not in axis.lower():
-        build.note("missing", f"the chart was exported over {axis}, not over steps: choose Step as its x axis")
+        build.note(
+            "missing", say("the chart was exported over {axis}, not over steps: choose Step as its x axis", axis=axis)
+        )
         return (build.run(),)
     for no, row in rows:
         step = _step(row, axis)
         if step is None:
-            next(iter(builders.values())).build.note("skipped", "a row without a step", no)
+            next(iter(builders.values())).build.note("skipped", say("a row without a step"), no)
             continue
         for name, (run, metric) in columns.items():
             if (number := units.number(row.get(name, ""))) is not None:
@@ -195,7 +198,7 @@ def _long(build: RunBuilder, header: Header, rows: Iterator[tuple[int, Row]]) ->
     for no, row in rows:
         step, number = _step(row, header.step()), units.number(row.get(value, ""))
         if step is None or number is None or metric not in row:
-            build.note("skipped", "a row without a step, a name or a value", no)
+            build.note("skipped", say("a row without a step, a name or a value"), no)
             continue
         wall = next((units.number(cell) for name, cell in row.items() if name.lower() in _STAMPS), None)
         at = _at(build, row)
@@ -226,14 +229,14 @@ def _plain(build: RunBuilder, header: Header, rows: Iterator[tuple[int, Row]]) -
         sorted_.at = sorted_.at or _at(build, row)
         step = sorted_.step
         if step is None and writer.last is not None and header.step() is not None:
-            build.note("skipped", "a row without a step", no)
+            build.note("skipped", say("a row without a step"), no)
             continue
         if step is None:
             step = (writer.last or 0) + 1
-            build.note("guessed", "no step column: rows are counted", no)
+            build.note("guessed", say("no step column: rows are counted"), no)
         writer.write(step, sorted_, no)
     if writer.total is not None:
-        build.setting("total_steps", writer.total, "the rows' own total")
+        build.setting("total_steps", writer.total, say("the rows' own total"))
     return (clocks.settle(build.run()),)
 
 

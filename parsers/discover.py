@@ -20,6 +20,7 @@ from parsers.walk import Found, Walk, walk
 from timeledger import schema
 from timeledger.errors import UnreadableSource
 from timeledger.run import Note, Run
+from timeledger.said import say
 
 #: How far into a file with the name of a log its format is looked for, before it is read as a whole.
 _LOG_HEAD: Final = 16 * HEAD_BYTES
@@ -109,21 +110,27 @@ def as_roots(paths: Path | str | Iterable[Path | str]) -> list[Path]:
     roots = [Path(path) for path in listed]
     for root in roots:
         if not root.exists():
-            raise UnreadableSource(f"{root}: there is no such file or folder.")
+            raise UnreadableSource(say("{path}: there is no such file or folder.", path=root))
     return roots
 
 
 def nothing_found(roots: Sequence[Path], walked: Walk) -> UnreadableSource:
     """The error for folders without a log: what was looked at, what was looked for, what to do."""
     where = ", ".join(str(root) for root in roots)
-    looked = f"{len(walked.folders)} folders and {len(walked.files)} files were looked at"
+    folders, files = len(walked.folders), len(walked.files)
     names = ", ".join(each.name for each in FORMATS)
     return UnreadableSource(
-        f"{where}: no log of a training run here ({looked}).\n"
-        "  Looked for: checkpoint-*/trainer_state.json, events.out.tfevents.*, wandb/*run-*/, trackio/*.db, mlruns/,\n"
-        "  mlflow.db, *.ipynb, *.log, *.txt, *.out, *.jsonl, *.json, *.csv (also .gz), told by what stands in them.\n"
-        f"  Formats: {names}.\n"
-        "  If a file is a log of your own, name it: timeledger show FILE."
+        say(
+            "{path}: no log of a training run here ({folders} folders and {files} files were looked at).\n"
+            "  Looked for: checkpoint-*/trainer_state.json, events.out.tfevents.*, wandb/*run-*/, trackio/*.db, mlruns/,\n"
+            "  mlflow.db, *.ipynb, *.log, *.txt, *.out, *.jsonl, *.json, *.csv (also .gz), told by what stands in them.\n"
+            "  Formats: {names}.\n"
+            "  If a file is a log of your own, name it: timeledger show FILE.",
+            path=where,
+            folders=folders,
+            files=files,
+            names=names,
+        )
     )
 
 

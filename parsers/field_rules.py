@@ -136,6 +136,9 @@ UNIT_RULES: Final[dict[str, Callable[[str, float], Meaning]]] = {
 #: The last word of a time's key where it is a unit.
 _SUFFIX: Final = {"ms": 1e-3, "min": 60.0, "mins": 60.0, "minutes": 60.0, "m": 60.0, "h": 3600.0, "hr": 3600.0, "hrs": 3600.0,
                   "hours": 3600.0}  # fmt: skip
+#: Those of them that can be nothing else behind a name (`min` may be the smallest value).
+_UNIT_WORDS: Final = frozenset(_SUFFIX) - {"min", "m"}
+_TIMED_HEAD: Final = re.compile(r"((?:\w+_)?(?:time|latency))_(ms|mins|minutes|hr|hrs|hours)")
 _PER_SECOND: Final = re.compile(r"([a-z]+)(?:_per_|/)(?:seconds|s)$")
 
 
@@ -158,6 +161,12 @@ def _whole(spelled: str) -> Meaning | None:
 
 def by_name(spelled: str) -> Meaning:
     parts = spelled.split("/")
+    for at, part in enumerate(parts[:-1]):
+        if headed := _TIMED_HEAD.fullmatch(part):  # `timing_ms/step`
+            return scaled(by_name("/".join([*parts[:at], headed.group(1), *parts[at + 1 :]])), _SUFFIX[headed.group(2)])
+    whole, _, unit = spelled.rpartition("_")
+    if unit in _UNIT_WORDS and (known := names.EXACT.get(whole)) and known[1] in {"elapsed_s", "at", "remaining_s"}:
+        return scaled(Meaning(_kind(known[0]), known[1], known[2]), _SUFFIX[unit])
     for start in range(len(parts)):
         if start and parts[start - 1] not in names.HEADS:
             break
@@ -190,7 +199,7 @@ def _is_time(words: list[str]) -> bool:
 
 def _phase(words: list[str]) -> Meaning:
     """The phase that the words of a timed key name; the whole step when they name none but `step` or `total`."""
-    if "ratio" in words or "fraction" in words or "pct" in words:
+    if "ratio" in words or "fraction" in words or "pct" in words or words[-1] == "min":  # the smallest, or minutes
         return EXTRA
     scale = _SUFFIX["ms"] if words[-1] == "ms" else 1.0
     core = {word for word in words if word not in names.TIME_WORDS | _STATS | {"s", "ms", "t", "for", "to", "perf"}}

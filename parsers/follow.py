@@ -53,7 +53,7 @@ class Follower:
             self._read(stamp)
         except (UnreadableSource, OSError) as error:
             changed = not self.error
-            self.error = str(error) if isinstance(error, UnreadableSource) else error.strerror or str(error)
+            self.error = error.text if isinstance(error, UnreadableSource) else error.strerror or str(error)
             return changed
         self._stamp = stamp
         self.error = ""

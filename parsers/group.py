@@ -18,6 +18,7 @@ from parsers.clusters import WANDB_ID, Cluster, Unit, Work, islands
 from parsers.homes import nested, shown
 from parsers.zones import busy_overlap
 from timeledger.run import Note, Run
+from timeledger.said import listing, say
 
 #: Beyond so many pairs of logs in one folder only those that share a few values are compared.
 _MANY: Final = 1000
@@ -159,8 +160,15 @@ def _by_place(work: Work) -> None:
         a, b = (work.members()[root] for root in roots)
         if not work.apart(a, b) and _could_be_one([work.units[i] for i in a], [work.units[i] for i in b]):
             work.join(*roots)
-            names = " and ".join(work.units[each[0]].path.name for each in (a, b))
-            work.note(a[0], Note("guessed", 0, f"{names} were taken as one run: they lie in one folder and end alike"))
+            names = listing(work.units[each[0]].path.name for each in (a, b))
+            work.note(
+                a[0],
+                Note(
+                    "guessed",
+                    0,
+                    say("{names} were taken as one run: they lie in one folder and end alike", names=names),
+                ),
+            )
 
 
 def _could_be_one(a: Sequence[Unit], b: Sequence[Unit]) -> bool:
@@ -198,7 +206,10 @@ def _strangers(work: Work) -> None:
         near = [root for root in work.near(i, trainers) if work.units[root].home == unit.home]
         if near and _is_run_folder(work, near):
             work.dropped.add(i)
-            text = f"{shown(unit.path, unit.home)} was left out: its numbers are not this run's (name it to read it)"
+            text = say(
+                "{file} was left out: its numbers are not this run's (name it to read it)",
+                file=shown(unit.path, unit.home),
+            )
             for root in near:
                 work.note(root, Note("info", 0, text, 1, unit.path.name))
 

@@ -1,6 +1,7 @@
 """JSON documents that a loop dumped at its end: a list of rows, or one list a metric, alone or beside the configuration.
 
 `[{"step": 1, "reward": 0.2}, ..]`, `{"step": [1, 2], "reward": [0.2, 0.3]}`, `{"config": {..}, "history": [{..}, ..]}`.
+Rows that were written one after the other over several lines each (`json.dumps(row, indent=2)`) are read too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.build import RunBuilder
 from parsers.jsonl import JSONL, is_metric
 from timeledger.run import Run
+from timeledger.said import say
 
 _DEEPEST: Final = 3
 _FEWEST: Final = 2
@@ -24,6 +26,7 @@ _CONFIG: Final = ("config", "args", "cfg", "hparams", "hyperparameters", "settin
 _NOT_TRAINING: Final = re.compile(r"eval|val|test|sample|completion|rollouts$|trajector", re.IGNORECASE)
 _ROWS: Final = re.compile(r"(?:^\s*|\"(?P<name>\w{1,40})\"\s*:\s*)\[\s*(?=\{)")
 _LIST: Final = re.compile(r"\"(?P<name>[\w /.\-]{1,60})\"\s*:\s*(?P<list>\[\s*-?\d[^\]\[{}\"]*\])")
+_BETWEEN: Final = re.compile(r"[\s,\ufeff\x1e]*")
 #: Rows looked at to recognise a document.
 _LOOK: Final = 20
 
@@ -50,14 +53,9 @@ class _Reader:
 
     def _read(self) -> tuple[Run, ...]:
         text = self._data.decode("utf-8-sig", errors="replace")
-        try:
-            document = json.loads(text)
-        except (ValueError, RecursionError):
-            document, rows = None, _first_rows(text)
-        else:
-            rows = max(_tables(document, "", 0), key=len, default=[])
+        document, rows, whole = _parsed(text)
         lines = "".join(f"{json.dumps(row)}\n" for row in rows).encode(errors="replace")
-        return tuple(self._with_config(run, document) for run in self._of_lines(lines))
+        return tuple(self._with_config(run, document, whole=whole) for run in self._of_lines(lines))
 
     def _of_lines(self, lines: bytes) -> tuple[Run, ...]:
         """The rows as JSON lines, read by the format whose names they have."""
@@ -70,13 +68,13 @@ class _Reader:
         reader.feed(lines)
         return reader.runs()
 
-    def _with_config(self, run: Run, document: Any) -> Run:
+    def _with_config(self, run: Run, document: Any, *, whole: bool) -> Run:
         build = RunBuilder(self._origin, "json")
         for name in _CONFIG if isinstance(document, dict) else ():
             _settings(build, document.get(name), f"the document's {name}")
         run = run.with_settings(**{**build.settings, **run.info.settings})
-        if document is None:
-            build.note("repaired", "the JSON is not complete: read as far as it goes")
+        if not whole:
+            build.note("repaired", say("the JSON is not complete: read as far as it goes"))
         info = run.info.model_copy(update={"format": "json"})
         return Run(
             info, run.steps, run.phases, run.engine, run.events, run.progress, run.extra, (*run.notes, *build.run().notes)
@@ -129,18 +127,24 @@ def _are_metrics(rows: list[dict[str, Any]]) -> bool:
     return bool(shown) and sum(map(is_metric, shown)) > 0.6 * len(shown)
 
 
+def _parsed(text: str) -> tuple[Any, list[dict[str, Any]], bool]:
+    """The document (None when it is no single one), its rows of metrics, and whether all of it could be read."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    else:
+        return document, max(_tables(document, "", 0), key=len, default=[]), True
+    rows, end = _objects(text, 0)  # one after the other, each over several lines
+    if len(rows) >= _FEWEST and _are_metrics(rows):
+        return None, rows, not text[end:].strip()
+    return None, _first_rows(text), False
+
+
 def _first_rows(text: str) -> list[dict[str, Any]]:
     """The rows of the first list of rows in a document that is cut off, or of its lists of numbers."""
-    decode = json.JSONDecoder().raw_decode
     for begin in _ROWS.finditer(text):
-        rows, at = [], begin.end()
-        try:
-            while text[at : at + 1] == "{":
-                row, at = decode(text, at)
-                rows.append(row)
-                at += len(text[at:]) - len(text[at:].lstrip(" \r\n\t,"))
-        except (ValueError, RecursionError):
-            pass
+        rows, _ = _objects(text, begin.end())
         if len(rows) >= _FEWEST and not _NOT_TRAINING.match(begin["name"] or "") and _are_metrics(rows):
             return rows
     try:
@@ -149,17 +153,30 @@ def _first_rows(text: str) -> list[dict[str, Any]]:
         return []
 
 
+def _objects(text: str, at: int) -> tuple[list[dict[str, Any]], int]:
+    """The whole objects that follow each other from `at` on, and where the last one ends."""
+    decode, rows = json.JSONDecoder().raw_decode, []
+    try:
+        while text.startswith("{", start := _past(text, at)):
+            row, at = decode(text, start)
+            rows.append(row)
+    except (ValueError, RecursionError):
+        pass
+    return rows, at
+
+
+def _past(text: str, at: int) -> int:
+    """The place behind what may stand between two objects."""
+    blank = _BETWEEN.match(text, at)
+    return at if blank is None else blank.end()
+
+
 def recognises(head: Head) -> Confidence:
     """LIKELY: a document that begins like one and holds rows of metrics."""
     start = head.data[:400].lstrip()
     if not start.startswith((b"[", b"{")) or not head.lines or _many_objects(head):
         return NO
-    text = head.data.decode("utf-8-sig", errors="replace")
-    try:
-        document = json.loads(text) if head.whole else None
-    except (ValueError, RecursionError):
-        document = None
-    rows = max(_tables(document, "", 0), key=len, default=[]) if document is not None else _first_rows(text)
+    _, rows, _ = _parsed(head.data.decode("utf-8-sig", errors="replace"))
     if not rows or not _are_metrics(rows):
         return NO
     return Confidence(Sure.LIKELY, f"rows such as {json.dumps(rows[0])[:80]}")

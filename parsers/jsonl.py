@@ -8,19 +8,21 @@ from typing import Any, Final
 from parsers import clocks
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.dicts import flatten
+from parsers.evaluations import Evaluations
 from parsers.fields import spell
 from parsers.lines import LineReader
 from parsers.rows import RowWriter, Sorted, resolver, sort_out
 from parsers.text import Piece, stamp, stamp_has_zone
 from parsers.trackers import MetricRows, number
 from timeledger.run import Run
+from timeledger.said import say
 
 #: Objects looked at to recognise a file, and the share of its lines that must be metric objects.
 _LOOK: Final = 40
 _SHARE: Final = 0.6
 #: Seconds since 1970 of a year that has W&B.
 _LATER: Final = 1.4e9
-_COUNTED: Final = "no step number in the log: rows are counted"
+_COUNTED: Final = say("no step number in the log: rows are counted")
 _STAMPS: Final = frozenset(
     {"timestamp", "time", "ts", "datetime", "created_at", "asctime", "date", "logged_at", "@timestamp"}
 )
@@ -45,6 +47,7 @@ class _JsonlReader(LineReader):
         super().__init__(origin)
         self._look = resolver(origin.mapping)
         self._rows = RowWriter(self.build, repeats_restart=True)
+        self._evaluations = Evaluations(self.build)
         self._stepped: bool | None = None
         self._rank: int | None = None
         self._history: MetricRows | None = None
@@ -56,9 +59,9 @@ class _JsonlReader(LineReader):
         if record is None:
             cut = piece.text.lstrip().startswith("{")
             text = (
-                "a line is not a whole JSON object (cut off while being written?)"
+                say("a line is not a whole JSON object (cut off while being written?)")
                 if cut
-                else "lines that are no JSON objects"
+                else say("lines that are no JSON objects")
             )
             self.build.note("skipped", text, piece.no)
             return
@@ -68,16 +71,23 @@ class _JsonlReader(LineReader):
             self._history.add(record, number(record.get("_timestamp")), None if counter is None else int(counter))
             return
         if self._of_other_rank(record):
-            self.build.note("repaired", "rows of another rank for the same steps: left out", piece.no)
+            self.build.note("repaired", say("rows of another rank for the same steps: left out"), piece.no)
             return
         values = sort_out(flatten(_inner(record)), self._look)
         self._stamp(record, values)
         if _other(record, values):
-            if (name := _kind_of(record)) and name.startswith(("eval", "val", "test")):
-                self.build.event("evaluation", line=piece.no, at=values.at, step=values.step, text=name)
+            self._evaluation(_kind_of(record), values, piece.no)
             return
         if values.known or (values.step is not None and values.step == self._rows.last):
             self._row(values, piece.no)
+
+    def _evaluation(self, kind: str, values: Sorted, no: int) -> None:
+        """A row of an evaluation alone is one that took place, and what it took where the row says so."""
+        if kind.startswith(("eval", "val", "test")) or (not kind and values.extra and _only_eval(values)):
+            own = [seconds for phase, seconds in values.phases.values() if phase == "evaluation"]
+            own += [seconds for key, seconds in values.clocks.items() if key.startswith(clocks.STEP)]
+            took = own[0] if len(own) == 1 else values.columns.get("step_s")
+            self._evaluations.tell(values.step, took, line=no, at=values.at, text=kind)
 
     def _of_tracker(self, record: dict[str, Any]) -> bool:
         """True when the file begins like a history that W&B gave out: its `_step` counts rows, not steps."""
@@ -95,7 +105,7 @@ class _JsonlReader(LineReader):
         if step is not None:
             self._stepped = True
         elif self._stepped:
-            self.build.note("skipped", "objects without a step number", no)
+            self.build.note("skipped", say("objects without a step number"), no)
             return
         else:
             self._count += 1
@@ -116,7 +126,7 @@ class _JsonlReader(LineReader):
         if self._history is not None:
             return (self._history.run(),)
         if self._rows.total is not None:
-            self.build.setting("total_steps", self._rows.total, "the rows' own total", replace=True)
+            self.build.setting("total_steps", self._rows.total, say("the rows' own total"), replace=True)
         return (clocks.settle(self.build.run()),)
 
 
@@ -153,9 +163,13 @@ def _other(record: dict[str, Any], values: Sorted) -> bool:
     """True for rows of an evaluation, a sample, a configuration."""
     if _kind_of(record).startswith(_NOT_TRAINING) or _is_sample(record, values):
         return True
-    if values.phases or not values.columns.keys() <= {"epoch"}:
+    if any(phase != "evaluation" for phase, _ in values.phases.values()) or not values.columns.keys() <= {"epoch"}:
         return False
-    return bool(values.extra) and all(spell(key).startswith("eval") for key in values.extra)
+    return bool(values.extra) and _only_eval(values)
+
+
+def _only_eval(values: Sorted) -> bool:
+    return all(spell(key).startswith("eval") for key in values.extra)
 
 
 def _tells(record: dict[str, Any], values: Sorted) -> bool:

@@ -6,13 +6,17 @@ What counts as a metric line is decided in `keyvalue_lines`; this module joins t
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
+
+import polars as pl
 
 from parsers import clocks, fields
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.build import RunBuilder
 from parsers.epochs import Epochs
-from parsers.keyvalue_lines import Line, read_line
+from parsers.evaluations import Evaluations
+from parsers.keyvalue_lines import UNSURE, Line, read_line
 from parsers.lines import LineReader
 from parsers.marks import Mark
 from parsers.prose import may_tell
@@ -20,8 +24,9 @@ from parsers.rows import RowWriter, Sorted, merge, resolver
 from parsers.shapes import Shapes
 from parsers.tables import TextTable
 from parsers.text import Bar, Piece, YearlessClock, stamp_has_zone
-from parsers.vllm import EngineLines, mentions_engine
+from parsers.vllm import EngineLines, mentions_engine, yearless
 from timeledger.run import Run
+from timeledger.said import say
 
 _WORST: Final = 99
 _DIGITS: Final = re.compile(r"\d+")
@@ -31,7 +36,9 @@ _SHORT: Final = 40
 _RICH: Final = 4
 #: So many rows settle what a source is, when they are alike.
 _ENOUGH: Final = 8
-_GUESSED: Final = "no step number in the log: rows are counted"
+#: A logger's stamp ends within so many characters.
+_PREFIXED: Final = 40
+_GUESSED: Final = say("no step number in the log: rows are counted")
 
 
 class _KeyValueReader(LineReader):
@@ -63,7 +70,7 @@ class _KeyValueReader(LineReader):
         self._bar_total: int | None = None
         self._heads: set[str] = set()
         self._shown = False
-        self._evaluated: tuple[int | None, str] | None = None
+        self._evaluations = Evaluations(self.build)
         #: an evaluation of a step was found that tells what it found
         self.evaluated = False
         self._epochs = Epochs()
@@ -103,7 +110,9 @@ class _KeyValueReader(LineReader):
         if line.kind == "other" and not self._open:
             self._prose(text, no)
             return
-        if line.at is not None and self.build.zone_known and not stamp_has_zone(text):
+        if line.at is None:
+            line.at = yearless(self.build, self._clock, text[:_PREFIXED])
+        elif self.build.zone_known and not stamp_has_zone(text):
             self.build.zone_known = False
         self._use(line, no)
 
@@ -266,15 +275,16 @@ class _KeyValueReader(LineReader):
             self.build.setting(name, value, f"line {no}: {text.strip()[:80]}")
 
     def _evaluation(self, line: Line, no: int) -> None:
-        priced = (seconds for phase, seconds in line.values.phases.values() if phase == "evaluation")
-        took = next(iter(line.values.clocks.values()), next(priced, None))
-        self.evaluated = self.evaluated or line.telling
-        step = line.mark.step if line.mark else None
-        told = (step, line.text.strip())
-        if told == self._evaluated:
+        """An evaluation of the step it names, else of the last one; lines of one evaluation are one event."""
+        mark, last = line.mark, self._rows.last
+        if mark is not None and mark.rank >= UNSURE and mark.step != last:
+            return  # a batch of it
+        self.evaluated = self.evaluated or (line.telling and mark is not None and mark.rank < UNSURE)
+        step = last if mark is None else mark.step
+        if step is None:
             return
-        self._evaluated = told
-        self.build.event("evaluation", line=no, at=line.at, step=step, seconds=took, text=line.text.strip())
+        took = next((seconds for phase, seconds in line.values.phases.values() if phase == "evaluation"), None)
+        self._evaluations.tell(step, took, line=no, at=line.at, text=line.text.strip())
 
     def _take_row(self, cells: Sorted, no: int) -> None:
         if cells.step is not None and cells.known >= 1:
@@ -316,10 +326,22 @@ class _KeyValueReader(LineReader):
             build.note("guessed", _GUESSED, self._waiting_line)
         total = self._epochs.whole(self._rows.total, self._rows.rows)
         if total is not None:
-            build.setting("total_steps", total, "the step count's own total", replace=True)
+            build.setting("total_steps", total, say("the step count's own total"), replace=True)
         if self._epochs.planned is not None:
-            build.setting("epochs", self._epochs.planned, "epoch e/E", replace=True)
-        return (clocks.settle(build.run()),)
+            build.setting("epochs", self._epochs.planned, say("epoch e/E"), replace=True)
+        return (_believed(clocks.settle(build.run())),)
+
+
+def _believed(run: Run) -> Run:
+    """The run without times of evaluations that are the run's own clock: as long as all that went before, every time."""
+    timed = pl.col("seconds").is_not_null()
+    if not run.events.select(timed.any()).item() or run.steps["elapsed_s"].null_count() == run.steps.height:
+        return run
+    so_far = run.steps.select("segment", "step", "elapsed_s").drop_nulls()
+    known = run.events.filter(timed).join(so_far, on=["segment", "step"])
+    if known.height < 2 or not known.select((pl.col("seconds") >= 0.98 * pl.col("elapsed_s")).all()).item():
+        return run
+    return replace(run, events=run.events.with_columns(pl.lit(None, pl.Float64).alias("seconds")))
 
 
 def _of_day(clock: str) -> float:

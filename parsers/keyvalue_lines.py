@@ -60,9 +60,10 @@ _FINISHED_STEP: Final = re.compile(r"\W*(?:finished|completed?)\W+(?:\w+ )?(?:st
 _EVAL: Final = re.compile(
     r"^\W*(?:(?:step|iter)\W*\d+\W+)?(?:eval\w*|validation|validate|val|test(?:ing)?|评估|验证|测试)\b", re.IGNORECASE
 )
-#: `validation step=5 reward_mean=0.1`: of the training step, where a mean is told; `eval step 3/20` is a batch of it.
+#: `validation step=5 reward_mean=0.1`: of the training step, where a mean is told; `eval step 3/20` is a batch of it, and
+#: so may be `eval step 3: acc 0.31`, unless that is where the training stands.
 _EVAL_STEP: Final = re.compile(
-    r"^\W*(?:eval\w*|validation|val|test)[ _-]step\s*[=:#]?\s*(\d{1,9})(?![\d.]|\s*/).*(?:mean|avg|average)",
+    r"^\W*(?:eval\w*|validation|val|test)[ _-]step\s*[=:#]?\s*(\d{1,9})(?![\d.]|\s*/)(.*(?:mean|avg|average))?",
     re.IGNORECASE,
 )
 #: What an evaluation tells; without one of these a numbered `test` is some other program's.
@@ -82,6 +83,8 @@ _ANSWER: Final = re.compile(r"\b[KkiG]=\d+,|\bq='|问题\s*[:：]|答案\s*[:：
 _SAVED: Final = re.compile(
     r"\s*\{.*[\"'](?:prompts?|completions?|responses?|output|input|question|answer|messages|conversation|generated_text|trajectory)[\"']\s*:\s*[\"'\[{]"
 )
+#: The rank of the step of a line that may as well count batches.
+UNSURE: Final = 9
 _WORTH: Final = re.compile(r"\d")
 _NUMBERS: Final = re.compile(r"\d+")
 _HEAD_ONLY: Final = re.compile(r"^\W*(?:\w+\W+){0,3}$")
@@ -187,9 +190,10 @@ def _read(text: str, look: Resolver) -> Line | None:
     if _EVAL.match(text) or _only_eval(values, found):
         line.kind = "eval"
         if found.mark is None and (of := _EVAL_STEP.match(text)):
-            line.mark = Mark(int(of[1]), None, 0)
+            line.mark = Mark(int(of[1]), None, 0 if of[2] else UNSURE)
         line.telling = _EVALUATED.search(text) is not None
-        return line if line.mark is not None else None
+        timed = _time_of_evaluation(values, found)
+        return line if line.mark is not None or line.telling or timed else None
     if (_FINAL.match(text) and not (found.mark and _FINISHED_STEP.match(text))) or (
         found.head == "epoch" and _EPOCH_SUMMARY.search(text)
     ):
@@ -222,6 +226,22 @@ def _time_of_part(values: Sorted, tag: str) -> None:
             values.clocks[f"{clocks.PART}{own}"] = seconds
         else:
             values.phases[f"{tag} {own}"] = (named.name, seconds)
+
+
+def _time_of_evaluation(values: Sorted, found: Scan) -> bool:
+    """The one time of an evaluation's line is what it took: `Eval: acc=0.31 (40.2s)`, `Evaluation took 40.2s`.
+
+    True when the line tells it.
+    """
+    own = [key for key in values.clocks if key.startswith(clocks.STEP)]
+    bare = [value for value, _ in found.bare if _is_time(value) and value.glued]
+    if not values.phases and len(own) == 1:
+        values.phases["evaluation"] = ("evaluation", values.clocks.pop(own[0]))
+    elif not values.phases and len(bare) == 1 and not any(key.lower() == "elapsed" for key, _ in found.pairs):
+        took = resolve("time", bare[0].unit).of(bare[0].number)
+        values.clocks.clear()
+        values.phases |= {} if took is None else {"evaluation": ("evaluation", took)}
+    return any(phase == "evaluation" for phase, _ in values.phases.values())
 
 
 def _is_sample(text: str) -> bool:

@@ -17,12 +17,13 @@ from parsers.text import Piece
 from parsers.trl_dict import Metrics
 from parsers.trl_rows import Record, RowWriter, gaps
 from timeledger import units
+from timeledger.said import say
 
 _PROGRESS: Final = {"current_steps", "total_steps", "percentage", "elapsed_time", "remaining_time"}
 #: The clocks of two processes that write into one file differ by this much; a resumed run's starts over.
 _APART_S: Final = 5.0
 _APART: Final = 0.1
-_SECOND: Final = "rows of a second process that writes into the same file (another node): left out"
+_SECOND: Final = say("rows of a second process that writes into the same file (another node): left out")
 _RENAMED: Final = {"accuracy": "rewards/accuracies"}
 
 
@@ -43,11 +44,11 @@ class LlamaFactoryReader(LineReader):
         try:
             row = json.loads(piece.text)
         except (ValueError, RecursionError):
-            self.build.note("skipped", "a line that is not JSON", piece.no)
+            self.build.note("skipped", say("a line that is not JSON"), piece.no)
             return
         step = row.get("current_steps") if isinstance(row, dict) else None
         if not isinstance(step, int) or isinstance(step, bool) or step < 0:
-            self.build.note("skipped", "a row without current_steps", piece.no)
+            self.build.note("skipped", say("a row without current_steps"), piece.no)
             return
         self._row(row, step, piece.no)
 

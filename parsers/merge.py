@@ -11,6 +11,7 @@ from parsers.blend import Source, blend, blend_extra
 from parsers.combine import clock_zone, fold_notes
 from parsers.stitch import Stitched, stitch
 from timeledger.run import Note, Run, RunInfo, Setting
+from timeledger.said import say
 
 #: How exact a format writes its numbers and how much it knows: the first of two full-precision sources wins.
 _RANK: Final = {
@@ -48,7 +49,7 @@ def merge(runs: Iterable[Run], *, name: str | None = None) -> Run:
     phases, phases_from = combine.phases(sources)
     progress, progress_from = combine.progress(sources)
     shifted = [
-        Note("info", 0, f"steps count from 0 here; {by} was added to match the other logs", 1, each.label)
+        Note("info", 0, say("steps count from 0 here; {by} was added to match the other logs", by=by), 1, each.label)
         for each, by in zip(sources, stitched.shifts, strict=True)
         if by
     ]

@@ -17,6 +17,7 @@ from parsers.tagrows import moment
 from parsers.trackers import MetricRows
 from parsers.trl_profiling import PREFIX
 from timeledger.run import Run
+from timeledger.said import say
 
 _ENDED: Final = {"FINISHED": "finished", "FAILED": "crashed", "KILLED": "interrupted",
                  "3": "finished", "4": "crashed", "5": "interrupted"}  # fmt: skip
@@ -149,7 +150,7 @@ def _points(build: RunBuilder, metrics: Path) -> Iterator[Point]:
             try:
                 yield Point(int(parts[0]), int(parts[2]), key, float(parts[1]))
             except (IndexError, ValueError):
-                build.note("skipped", "a line of a metric file that is not `time value step`")
+                build.note("skipped", say("a line of a metric file that is not `time value step`"))
 
 
 def _closing(key: str) -> int:
@@ -203,7 +204,7 @@ class StoreReader:
         found = read_file_store(self.origin.path.parent) if self.origin.path is not None else ()
         if not found:
             build = RunBuilder(self.origin, "mlflow")
-            build.note("warning", "no metrics beside this meta.yaml")
+            build.note("warning", say("no metrics beside this meta.yaml"))
             return (build.run(),)
         return found
 

@@ -14,6 +14,7 @@ from parsers.tagged import TaggedReader
 from parsers.text import Piece
 from timeledger import units
 from timeledger.run import SettingValue
+from timeledger.said import say
 
 _STEP: Final = re.compile(r"={10,} Step (\d{1,9})/(\d{1,9}) ={10,}")
 _EPOCH: Final = re.compile(r"={10,} Epoch (\d{1,9})/(\d{1,9}) ={10,}")
@@ -104,7 +105,7 @@ class _NemoReader(TaggedReader):
         if self._step is None or block in self._blocks:
             self._last += 1
             self._step, self._blocks, self._made = self._last, set(), 0
-            self.build.note("guessed", "results without a step line: the step is counted", line)
+            self.build.note("guessed", say("results without a step line: the step is counted"), line)
         self._blocks.add(block)
         if block == "training" and self._made:
             self.put(self._step, {"train/num_samples": float(self._made)}, line)

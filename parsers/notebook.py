@@ -18,6 +18,7 @@ from parsers.text import strip_ansi
 from parsers.trl_facts import Facts
 from timeledger import units
 from timeledger.run import Run
+from timeledger.said import say
 
 _LARGEST: Final = 1 << 29
 #: A cell's text is another format's run only with this many steps: prose may look like a line of a log.
@@ -61,7 +62,7 @@ class NotebookReader:
             document = json.loads(self._data)
             cells = [cell for cell in _cells(document) if isinstance(cell, dict)]
         except (ValueError, RecursionError) as error:
-            return self._nothing(f"the notebook is not whole JSON ({str(error)[:80]})")
+            return self._nothing(say("the notebook is not whole JSON ({error})", error=str(error)[:80]))
         runs: list[Run] = []
         names, text = Names(), ""
         settings: dict[str, Any] = {}
@@ -77,7 +78,7 @@ class NotebookReader:
             elif printed.strip():
                 runs += self._other(printed, settings)
         numbered = [_named(run, at, len(runs)) for at, run in enumerate(runs, 1)]
-        return tuple(numbered) or self._nothing("no training output in this notebook's cells")
+        return tuple(numbered) or self._nothing(say("no training output in this notebook's cells"))
 
     # --- the trainer's own display ------------------------------------------------------------------------
 
@@ -93,7 +94,7 @@ class NotebookReader:
         for cells in shown.rows:
             _add_row(rows, shown.header, cells)
         if shown.total is not None and shown.elapsed_s is not None and shown.step is not None:
-            build.setting("total_steps", shown.total, "progress display")
+            build.setting("total_steps", shown.total, say("progress display"))
             build.progress(shown.step, total=shown.total, elapsed_s=shown.elapsed_s, remaining_s=shown.remaining_s)
         rows.flush()
         _ending(build, shown, outputs)
@@ -177,11 +178,11 @@ def _streams(outputs: list[dict[str, Any]]) -> Iterator[str]:
 
 def _add_row(rows: TagRows, header: list[str], cells: list[str]) -> None:
     if header[0] != "Step":
-        rows.build.note("skipped", "a table of epochs without steps")
+        rows.build.note("skipped", say("a table of epochs without steps"))
         return
     step = units.number(cells[0]) if cells else None
     if step is None or not 0 <= step < 2**53:
-        rows.build.note("skipped", "a row of the table without a step")
+        rows.build.note("skipped", say("a row of the table without a step"))
         return
     for name, cell in zip(header[1:], cells[1:], strict=False):
         value = units.number(cell)

@@ -13,6 +13,7 @@ from parsers.tagged import TaggedReader
 from parsers.text import Piece, strip_actor
 from timeledger import units
 from timeledger.run import SettingValue
+from timeledger.said import say
 
 _TITLE: Final = re.compile(r"╭─+ Metrics ─+╮")
 #: A row: the category, two blanks, `name: value | name: value`; a row that goes on has an empty category.
@@ -93,7 +94,7 @@ class _PanelReader(TaggedReader):
         step = tags.get(_STEP)
         if lost:
             self.build.note(
-                "missing", "values are printed with two decimals: a smaller one shows as 0.00 and is unknown", line
+                "missing", say("values are printed with two decimals: a smaller one shows as 0.00 and is unknown"), line
             )
         if step is None and any(name.startswith("eval/") for name in tags):
             self.rows.flush()
@@ -101,7 +102,7 @@ class _PanelReader(TaggedReader):
             self.build.event("evaluation", line=line, at=self.moment(text) or self._now, text=shown)
             return
         if step is None or step < 0:
-            self.build.note("skipped", "a panel of metrics without training_step", line)
+            self.build.note("skipped", say("a panel of metrics without training_step"), line)
             return
         self.put(int(step), tags, line, self.moment(text) or self._now)
         total = self.build.settings.get("total_steps")

@@ -13,6 +13,7 @@ from parsers.tag_tables import OPENRLHF, Col
 from parsers.text import Bar, Piece, YearlessClock, bars, stamp, stamp_has_zone, strip_actor
 from parsers.vllm import EngineLines, yearless
 from timeledger import units
+from timeledger.said import say
 
 _STEP: Final = re.compile(r"Global step (\d{1,12})(?: \[\w+\])?: \{")
 _PAIR: Final = re.compile(r"['\"]([^'\"]{1,120})['\"]: ((?:[\w.]+\([^()]*\)|\[[^\]]*\]|[^,}\[])+)")
@@ -95,13 +96,13 @@ class _OpenRlhfReader(LineReader):
         """`✨ Global step 3: {...}`; the asynchronous trainer prints it without the star. Keys come in any order."""
         found = _numbers(text[match.end() - 1 :])
         if not found:
-            self.build.note("skipped", "a step line without numbers", line)
+            self.build.note("skipped", say("a step line without numbers"), line)
             return
         step = int(match[1])
         self._step_lines = True
         self._sessions(step, found, line)
         if all(key in self._seen.get(step, {}) for key in found):
-            self.build.note("info", "a step line stands twice: the repeat is left out", line)
+            self.build.note("info", say("a step line stands twice: the repeat is left out"), line)
             return
         self._seen.setdefault(step, {}).update(found)
         values = _columns(found)
@@ -131,7 +132,7 @@ class _OpenRlhfReader(LineReader):
             self.build.setting("async_mode", True, "OpenRLHF: step line of the asynchronous trainer", "inferred")
         elif summed:
             self.build.note(
-                "info", "timing/step_total is the sum of its phases: the true time of a step is longer", line
+                "info", say("timing/step_total is the sum of its phases: the true time of a step is longer"), line
             )
         for key, seconds in times.items():
             phase = OPENRLHF[key]
@@ -172,7 +173,7 @@ class _OpenRlhfReader(LineReader):
         else:
             self._bar_row(step, bar, elapsed, line)
         total = (bar.total or 0) * episodes
-        self.build.setting("total_steps", total or None, "OpenRLHF: progress bar x episodes", "inferred")
+        self.build.setting("total_steps", total or None, say("OpenRLHF: progress bar x episodes"), "inferred")
         self.build.progress(step, total=total or None, elapsed_s=elapsed, remaining_s=bar.remaining_s, line=line)
 
     def _bar_row(self, step: int, bar: Bar, elapsed: float, line: int) -> None:
@@ -185,7 +186,7 @@ class _OpenRlhfReader(LineReader):
             values["prompt_len"] = whole - values["len_mean"]
         self.build.row(step, values | {"elapsed_s": elapsed}, line=line)
         self.build.note(
-            "guessed", "numbers are from a progress bar: rounded to three digits, of the last micro-batch", line
+            "guessed", say("numbers are from a progress bar: rounded to three digits, of the last micro-batch"), line
         )
         self.build.phase(step, "update", self._train_s or None, name="Train epoch", outside=False)
         if self._made_s is not None:

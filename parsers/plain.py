@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from parsers import asciinema, enveloped
+from timeledger.said import say
 
 #: Most bytes that one step of unpacking may give, so that a small file cannot fill the memory at once.
 _PART: Final = 4 * 1024 * 1024
@@ -107,7 +108,7 @@ class _Gzip:
                 part = self._member.decompress(data, _PART)
             except zlib.error as error:
                 self._broken = True
-                self._troubles.append(f"the gzip data is damaged ({error}); what came before was read")
+                self._troubles.append(say("the gzip data is damaged ({error}); what came before was read", error=error))
                 yield _until_damage(before, data)
                 return
             data = self._member.unused_data if self._member.eof else self._member.unconsumed_tail

@@ -11,6 +11,7 @@ from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.tagged import TaggedReader
 from parsers.text import Piece
 from timeledger import units
+from timeledger.said import say
 
 _CLOCK: Final = re.compile(r"(?<!\d)(\d{2}):(\d{2}):(\d{2})\s+(?:TRACE|DEBUG|INFO|SUCCESS|WARNING|ERROR)\b")
 _STEP: Final = re.compile(r"SUCCESS\s+(?:\[\w[\w.\- ]*\]\s*)?(?:\w+ \| )?[Ss]tep (\d{1,9}) \|(.*)")
@@ -139,11 +140,12 @@ class _PrimeReader(TaggedReader):
             self.build.phase(step, "wait", self._paused_s, name="orchestrator paused")
             self._paused_s = 0.0
         if "seq_len/mean" in tags:
-            self.build.note("info", "Seq. Length counts the prompt too")
+            self.build.note("info", say("Seq. Length counts the prompt too"))
         if tags.get("batch/async_level", 0) > 0 or tags.get("batch/off_policy_level/max", 0) > 0:
             self.build.setting("async_mode", True, "prime-rl: answers of an older policy", "inferred")
             self.build.note(
-                "info", "prime-rl trains and generates at the same time: times of single steps jump, use their mean"
+                "info",
+                say("prime-rl trains and generates at the same time: times of single steps jump, use their mean"),
             )
 
     @staticmethod

@@ -18,6 +18,7 @@ from parsers.build import RunBuilder
 from parsers.literals import plain
 from parsers.text import stamp
 from timeledger.run import Run
+from timeledger.said import say
 
 _SAMPLE: Final = re.compile(
     r"(?P<name>(?:vllm|sglang):[\w:]+)(?:\{(?P<labels>.*)\})?\s+(?P<value>[^\s]+)(?:\s+(?P<ms>\d{12,14}))?\s*$"
@@ -127,7 +128,9 @@ def add(build: RunBuilder, now: Scrape, before: Scrape | None, seconds: float | 
         if before is not None and engine in before.counters:
             counted = {name: value - before.counters[engine].get(name, 0.0) for name, value in counted.items()}
             if any(value < 0 for value in counted.values()):
-                build.note("warning", "the counters went back between two scrapes: the engine was restarted", now.line)
+                build.note(
+                    "warning", say("the counters went back between two scrapes: the engine was restarted"), now.line
+                )
                 counted = {}
         gauges = now.gauges.get(engine, {})
         hits, queries = counted.get("hits"), counted.get("queries")
@@ -178,10 +181,12 @@ class _Reader:
             _settings(self.build, now.config)
             self.found.append(now)
         if len(self.found) == 1:
-            self.build.note("info", "one scrape: its counters are since the engine's start; two scrapes give rates")
+            self.build.note(
+                "info", say("one scrape: its counters are since the engine's start; two scrapes give rates")
+            )
         elif any(now.at is None for now in self.found):
             self.build.note(
-                "missing", "the scrapes carry no time: differences, but no rates (print `date +%s` before each)"
+                "missing", say("the scrapes carry no time: differences, but no rates (print `date +%s` before each)")
             )
 
     def runs(self) -> tuple[Run, ...]:
@@ -197,7 +202,7 @@ def between(before: bytes, after: bytes, seconds: float, origin: Origin) -> Run:
         add(build, second[-1], first[-1], seconds)
         _settings(build, second[-1].config)
     else:
-        build.note("missing", "a file holds no engine metrics")
+        build.note("missing", say("a file holds no engine metrics"))
     return build.run()
 
 

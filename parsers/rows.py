@@ -18,6 +18,7 @@ from parsers.fields import Meaning, resolve, spell
 from parsers.values import Value
 from timeledger import schema
 from timeledger.errors import BadOption
+from timeledger.said import say
 
 Resolver = Callable[[str, str], Meaning]
 #: Lists are averaged for these columns only: a list under another key may be a range, a shape, a histogram.
@@ -110,7 +111,7 @@ def renames(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
     for text in texts:
         key, equals, column = (part.strip() for part in text.rpartition("="))
         if not equals or not key:
-            raise BadOption(f'--map "{text}": wants KEY=COLUMN, such as "my_len=len_mean".')
+            raise BadOption(say('--map "{text}": wants KEY=COLUMN, such as "my_len=len_mean".', text=text))
         _mapped(key, column)
         pairs.append((key, column))
     return tuple(pairs)
@@ -123,9 +124,14 @@ def _mapped(key: str, name: str) -> Meaning:
         return Meaning("phase", name, -1)
     if name in schema.MEASURES and name not in {"at", "wall_s"}:
         return Meaning("column", name, -1)
+    columns = [each for each in schema.MEASURES if each not in {"at", "wall_s"}]
     raise BadOption(
-        f"--map {key}={name}: there is no column or phase {name}. There are: step, "
-        f"{', '.join(each for each in schema.MEASURES if each not in {'at', 'wall_s'})}, {', '.join(schema.PHASE_NAMES)}."
+        say(
+            "--map {key}={name}: there is no column or phase {name}. There are: {names}.",
+            key=key,
+            name=name,
+            names=", ".join(("step", *columns, *schema.PHASE_NAMES)),
+        )
     )
 
 
@@ -336,7 +342,7 @@ class RowWriter:
         if step == self.last:
             timed = values.at is not None or values.clocks or "step_s" in values.columns
             if not (self._repeats_restart and timed):
-                self.build.note("info", "a step was logged again with other values: the first ones stay", line)
+                self.build.note("info", say("a step was logged again with other values: the first ones stay"), line)
                 return
         self.build.new_segment()
         self.build.event("restart", line=line, step=step, text=f"the step count goes back from {self.last} to {step}")

@@ -14,6 +14,7 @@ from parsers.tags import Meaning, meaning
 from parsers.text import Piece, bars, strip_actor
 from parsers.verl_config import overrides
 from parsers.yaml_lines import YamlDump
+from timeledger.said import say
 
 _STARTED: Final = re.compile(r"Started: '([\w/]+)'")
 _FINISHED: Final = re.compile(r"Finished: '([\w/]+)', time cost: ([\d.]+)s")
@@ -156,7 +157,7 @@ class _SkyReader(TaggedReader):
             return
         self._confirm(line)
         if _WIDTH in found:
-            self.build.note("info", "response_length of the step's dict is the padded width, not a length")
+            self.build.note("info", say("response_length of the step's dict is the padded width, not a length"))
         if self._current > 0 and found:
             self._put({f"policy/{name.removeprefix('policy/')}": value for name, value in found.items()}, line)
 
@@ -199,7 +200,7 @@ class _SkyReader(TaggedReader):
             if self._headless and self._over and bar.n > 0:
                 self._current = bar.n
             self._confirm(line)
-            self.build.setting("total_steps", bar.total, "SkyRL: progress bar")
+            self.build.setting("total_steps", bar.total, say("SkyRL: progress bar"))
             if self.rows.empty and not self._open and bar.elapsed_s == 0:
                 self._current = max(self._current, bar.n)
             elif bar.n == self._current and not self._open:  # with dynamic sampling the bar counts batches

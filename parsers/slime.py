@@ -15,6 +15,7 @@ from parsers.tag_tables import SLIME, Ph
 from parsers.tagged import TaggedReader
 from parsers.text import Piece
 from timeledger.run import SettingValue
+from timeledger.said import say
 
 _LINE: Final = re.compile(
     r"(?:^|[\s):])(?P<role>[a-z]+-)?(?P<what>perf|rollout|step|eval|passrate|multi_turn) (?P<n>\d{1,9}): (?P<dict>\{.*)"
@@ -137,7 +138,7 @@ class _SlimeReader(TaggedReader):
         waited = tags.get(_WAIT)
         self.put(number, tags, line, at)
         if "perf/step_time" in tags:
-            self.build.note("info", "perf/step_time is train_wait + train")
+            self.build.note("info", say("perf/step_time is train_wait + train"))
         if made is not None:
             inside = waited is not None and made[0] <= 1.02 * waited
             self.build.phase(number, "rollout", made[0], name=_ROLLOUT, parent=_WAIT if inside else None, overlaps=not inside and waited is not None)  # fmt: skip
@@ -160,7 +161,7 @@ class _SlimeReader(TaggedReader):
         for number, (seconds, _) in self._made.items():
             build.phase(number, "rollout", seconds, name=_ROLLOUT)
         for number, timers in self._timed:
-            build.note("guessed", "phases are from Timer lines, to a tenth of a second")
+            build.note("guessed", say("phases are from Timer lines, to a tenth of a second"))
             for name, seconds in timers.items():
                 if isinstance(entry := SLIME.get(name), Ph):
                     build.phase(number, entry.phase, seconds, name=name, parent=entry.parent)

@@ -22,12 +22,13 @@ from parsers.plain import Plain
 from parsers.windows import Windows
 from timeledger.errors import UnreadableSource
 from timeledger.run import Note, Run
+from timeledger.said import say
 
 _BLOCK: Final = 1024 * 1024
 #: Archives and compressions, by their first bytes (gzip is read as it is).
 _PACKED: Final = (
-    (b"PK\x03\x04", "a zip archive"), (b"7z\xbc\xaf\x27\x1c", "a 7z archive"), (b"Rar!", "a rar archive"),
-    (b"\xfd7zXZ\0", "an xz file"), (b"\x28\xb5\x2f\xfd", "a zstd file"), (b"BZh", "a bzip2 file"),
+    (b"PK\x03\x04", say("a zip archive")), (b"7z\xbc\xaf\x27\x1c", say("a 7z archive")), (b"Rar!", say("a rar archive")),
+    (b"\xfd7zXZ\0", say("an xz file")), (b"\x28\xb5\x2f\xfd", say("a zstd file")), (b"BZh", say("a bzip2 file")),
 )  # fmt: skip
 
 
@@ -40,7 +41,9 @@ def origin_of(path: Path, mapping: tuple[tuple[str, str], ...] = ()) -> Origin:
     try:
         modified = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     except OSError as error:
-        raise UnreadableSource(f"{path}: cannot be read ({error.strerror or error}).") from error
+        raise UnreadableSource(
+            say("{path}: cannot be read ({error}).", path=path, error=error.strerror or error)
+        ) from error
     return Origin(path.name, tuple(path.absolute().parent.parts[1:]), path, modified, mapping)
 
 
@@ -172,7 +175,7 @@ class Feeder:
     def _with_troubles(self, runs: tuple[Run, ...]) -> tuple[Run, ...]:
         notes = [Note("skipped", 0, text, 1, self.origin.name) for text in self._plain.troubles]
         if self._plain.cut_short:
-            text = "the gzip data has no end yet (still being written, or cut off); what is there was read"
+            text = say("the gzip data has no end yet (still being written, or cut off); what is there was read")
             notes.append(Note("info", 0, text, 1, self.origin.name))
         return (*runs[:-1], runs[-1].with_notes(*notes)) if runs and notes else runs
 
@@ -198,9 +201,9 @@ class Feeder:
         start = self._first
         line = next(iter(start.decode("utf-8", errors="replace").strip().splitlines()), "")
         if b"\0" in start or not line.isprintable():
-            return f"{start[:8].hex(' ')} (binary)"
+            return say("{bytes} (binary)", bytes=start[:8].hex(" "))
         if not line:
-            return "(nothing)"
+            return say("(nothing)")
         return f'"{line[:100]}{"…" if len(line) > 100 else ""}"'
 
 
@@ -216,7 +219,9 @@ def blocks_of(path: Path, start: int = 0) -> Iterator[bytes]:
             while block := stream.read(_BLOCK):
                 yield block
     except OSError as error:
-        raise UnreadableSource(f"{path}: cannot be read ({error.strerror or error}).") from error
+        raise UnreadableSource(
+            say("{path}: cannot be read ({error}).", path=path, error=error.strerror or error)
+        ) from error
 
 
 def read_whole(origin: Origin, fixed: Format | None, data: bytes | memoryview | None) -> Feeder:

@@ -19,6 +19,7 @@ from parsers.text import Piece
 from parsers.trl_dict import Metrics
 from parsers.trl_rows import Record, RowWriter, gaps
 from timeledger import units
+from timeledger.said import say
 
 _STEP: Final = re.compile(r"(\d+)/(\d+)$")
 #: Of the log's own progress: kept out of the metrics.
@@ -107,10 +108,10 @@ class SwiftReader(LineReader):
         try:
             row = json.loads(piece.text)
         except (ValueError, RecursionError):
-            self.build.note("skipped", "a line that is not JSON", piece.no)
+            self.build.note("skipped", say("a line that is not JSON"), piece.no)
             return
         if not isinstance(row, dict):
-            self.build.note("skipped", "a line that is not a JSON object", piece.no)
+            self.build.note("skipped", say("a line that is not a JSON object"), piece.no)
         elif isinstance(row.get("log_history"), list):
             self._summary(row, piece.no)
         else:
@@ -120,7 +121,7 @@ class SwiftReader(LineReader):
         where = place(metrics.words, metrics.numbers)
         own = without_progress(metrics)
         if where is None and "train_runtime" not in own.numbers:
-            self.build.note("skipped", "a row without a step", line)
+            self.build.note("skipped", say("a row without a step"), line)
             return
         if "train_runtime" in own.numbers:
             self._end(own, line)
@@ -172,7 +173,7 @@ class SwiftReader(LineReader):
                 self._end(metrics_of(entry), line)
         model = row.get("model_info") or row.get("model_id_or_path")
         if isinstance(model, str):
-            self.build.setting("model", model, "last line of logging.jsonl")
+            self.build.setting("model", model, say("last line of logging.jsonl"))
 
 
 def recognises(head: Head) -> Confidence:

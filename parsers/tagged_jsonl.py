@@ -11,6 +11,7 @@ from parsers.tagged import TaggedReader
 from parsers.tagrows import moment
 from parsers.tags import meaning
 from parsers.text import Piece, stamp
+from timeledger.said import say
 
 #: Those whose metric names stand in `tag_tables` (verl, TRL and OpenRLHF have readers of their own, or none is needed).
 _FRAMEWORKS: Final = frozenset(
@@ -32,7 +33,7 @@ class _TaggedJsonlReader(TaggedReader):
         record = parse(piece.text)
         step = None if record is None else _step(record)
         if record is None or step is None:
-            text = "lines that are no JSON objects" if record is None else "objects without a step number"
+            text = say("lines that are no JSON objects") if record is None else say("objects without a step number")
             self.build.note("skipped", text, piece.no)
             return
         tags = {

@@ -12,6 +12,7 @@ from parsers.build import RunBuilder
 from parsers.tag_gather import Gathered, gather
 from parsers.tags import Meaning, derive
 from timeledger.run import Run
+from timeledger.said import say
 
 #: Steps whose metrics wait for a row (names nobody knows never make a row of their own).
 _WAITING_STEPS: Final = 256
@@ -69,12 +70,14 @@ class TagRows:
     def add(self, step: int, tag: str, value: float, wall: float | None) -> None:
         """Take one metric of one step; `wall` is Unix seconds."""
         if step < 0:
-            self.build.note("skipped", "a metric of a step below 0")
+            self.build.note("skipped", say("a metric of a step below 0"))
             return
         last = self._last.get(tag)
         if last is None:
             if len(self._last) >= _MAX_NAMES:
-                self.build.note("skipped", f"more than {_MAX_NAMES} metric names: the rest is not read")
+                self.build.note(
+                    "skipped", say("more than {count} metric names: the rest is not read", count=_MAX_NAMES)
+                )
                 return
         elif step <= last:
             self.flush()
@@ -152,7 +155,7 @@ class TagRows:
         build = self.build
         build.framework = build.framework or got.framework
         if self.apart and build.framework == "slime" and (apart := [tag for tag in tags if tag.startswith("train/")]):
-            build.note("info", "slime counts train/* in optimizer steps, not rollouts: left out")
+            build.note("info", say("slime counts train/* in optimizer steps, not rollouts: left out"))
             tags = {tag: held for tag, held in tags.items() if tag not in apart}
             got = gather(tags)
         if not tags:
@@ -161,7 +164,7 @@ class TagRows:
             self._verl(step, {tag: value for tag, (value, _) in tags.items()}, got.wall)
             return
         for column in got.not_numbers:
-            build.note("warning", f"{column} is not a number (NaN)")
+            build.note("warning", say("{name} is not a number (NaN)", name=column))
         self._evaluation(step, got.evaluation, next(iter(tags.values()))[1])
         if not again:
             for what, seconds in got.phases:
@@ -242,7 +245,7 @@ class TagRows:
                 values["tokens"] = value / step
         elif value < before[1]:
             self._tokens_grow = False
-            self.build.note("warning", "num_tokens falls: it is no running total, tokens a step are left out")
+            self.build.note("warning", say("num_tokens falls: it is no running total, tokens a step are left out"))
         elif step > before[0] and self._tokens_grow:
             last = self._previous if self._previous is not None and before[0] <= self._previous < step else before[0]
             values["tokens"] = (value - before[1]) / (step - last)

@@ -20,6 +20,7 @@ from parsers.protobuf import Malformed
 from parsers.settings import from_config
 from parsers.tagrows import TagRows, moment
 from timeledger.run import Run
+from timeledger.said import say
 
 _LENGTH: Final = struct.Struct("<QI")
 _DOUBLE: Final = struct.Struct("<d")
@@ -81,7 +82,9 @@ class EventReader:
 
     def _damaged(self, place: int) -> None:
         self._stopped, self._rest = True, b""
-        self.build.note("skipped", f"the event file is damaged at byte {place}: what follows was not read")
+        self.build.note(
+            "skipped", say("the event file is damaged at byte {place}: what follows was not read", place=place)
+        )
 
     def _usual(self, data: bytes, start: int, end: int) -> bool:
         """Read the usual event (time, step, one float) when its layout was seen before; False for any other.
@@ -114,7 +117,7 @@ class EventReader:
         except Malformed:
             if masked(data[start - 12 : start - 4]) != crc:
                 return False
-            self.build.note("skipped", "an event that cannot be decoded")
+            self.build.note("skipped", say("an event that cannot be decoded"))
         return True
 
     def _any_event(self, event: bytes) -> None:
@@ -171,7 +174,7 @@ class EventReader:
                 try:
                     config = json.loads(protobuf.text(raw))
                 except ValueError:
-                    self.build.note("skipped", f"{tag} is not JSON")
+                    self.build.note("skipped", say("{name} is not JSON", name=tag))
                     continue
                 from_config(self.build, config, f"TensorBoard: {_TEXTS[tag]}")
 

@@ -10,6 +10,7 @@ from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.tagged import TaggedReader
 from parsers.text import Piece
 from timeledger import units
+from timeledger.said import say
 
 _LINE: Final = re.compile(r"(?:^|[\]>] ?)Step (\d{1,9}) \| (\S.*)")
 _PAIR: Final = re.compile(r"([A-Za-z][\w./@\-]*(?: \([^)]{1,8}\))?):(\S+)")
@@ -39,7 +40,7 @@ class _TuneReader(TaggedReader):
             return
         tags = {name: value for name, raw in _PAIR.findall(match[2]) if (value := units.number(raw)) is not None}
         if "rewards" in tags:
-            self.build.note("info", "rewards is the sum over torchtune's reward functions")
+            self.build.note("info", say("rewards is the sum over torchtune's reward functions"))
         self.put(int(match[1]), tags, piece.no, self.moment(text[: match.start()]) if match.start() else None)
 
 

@@ -8,6 +8,7 @@ from parsers import mlflow, sqlite, trackio
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.build import RunBuilder
 from timeledger.run import Run
+from timeledger.said import say
 
 
 def recognises(head: Head) -> Confidence:
@@ -42,12 +43,12 @@ class DatabaseReader:
             with sqlite.opened(sqlite.with_wal(bytes(self._data), self.origin.path)) as connection:
                 tables = sqlite.tables(connection)
                 if trackio.is_trackio(tables):
-                    return trackio.read_runs(connection, tables, self.origin) or self._nothing("no run in it yet")
+                    return trackio.read_runs(connection, tables, self.origin) or self._nothing(say("no run in it yet"))
                 if mlflow.is_mlflow(tables):
-                    return mlflow.read_runs(connection, tables, self.origin) or self._nothing("no run in it yet")
+                    return mlflow.read_runs(connection, tables, self.origin) or self._nothing(say("no run in it yet"))
         except sqlite.Unusable as error:
-            return self._nothing(f"the database cannot be read ({error})")
-        return self._nothing("a database, but neither trackio's nor MLflow's: it has no table of their metrics")
+            return self._nothing(say("the database cannot be read ({error})", error=error))
+        return self._nothing(say("a database, but neither trackio's nor MLflow's: it has no table of their metrics"))
 
     def _nothing(self, why: str) -> tuple[Run, ...]:
         build = RunBuilder(self.origin, "tracker-db")

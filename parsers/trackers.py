@@ -10,6 +10,7 @@ from parsers.build import RunBuilder
 from parsers.tagrows import TagRows
 from parsers.trl_profiling import PREFIX, Profile
 from timeledger.run import Run
+from timeledger.said import say
 
 #: Where a row says its own step, best first; a tracker's own counter counts rows.
 _STEPS: Final = (
@@ -50,7 +51,7 @@ class MetricRows:
         """One row: `wall` is Unix seconds, `counter` the tracker's own row number, used when the row names no step."""
         step = self._step(row, counter)
         if step is None:
-            self.build.note("skipped", "a row of metrics without a step")
+            self.build.note("skipped", say("a row of metrics without a step"))
             return
         numbers = {key: found for key, value in row.items() if (found := number(value)) is not None}
         profiled = {key: numbers.pop(key) for key in list(numbers) if key.startswith(PREFIX)}

@@ -12,6 +12,7 @@ from parsers.settings import from_config
 from parsers.text import stamp
 from parsers.trackers import MetricRows, has_metrics
 from timeledger.run import Run
+from timeledger.said import say
 
 _LONGEST: Final = 4 << 20
 
@@ -34,7 +35,7 @@ def read_runs(connection: sqlite3.Connection, tables: dict[str, set[str]], origi
             builders[run] = MetricRows(build)
         row = _json(blob)
         if not isinstance(row, dict):
-            builders[run].build.note("skipped", "a row whose metrics are not JSON")
+            builders[run].build.note("skipped", say("a row whose metrics are not JSON"))
             continue
         wall = _wall(at)
         if run in held and held[run].wall != wall:
@@ -57,7 +58,9 @@ class _Batch:
         """Add the rows to their run."""
         timed = [at for at, (row, _) in enumerate(self.rows) if has_metrics(row)]
         if len(timed) > 1:
-            rows.build.note("info", "trackio gives rows of one half second one time: only the last of them keeps it")
+            rows.build.note(
+                "info", say("trackio gives rows of one half second one time: only the last of them keeps it")
+            )
         for at, (row, step) in enumerate(self.rows):
             rows.add(row, self.wall if timed and at == timed[-1] else None, step)
 

@@ -16,6 +16,7 @@ from parsers.swift import metrics_of
 from parsers.trl_dict import Metrics
 from parsers.trl_rows import Record, RowWriter, gaps
 from timeledger.run import Run
+from timeledger.said import say
 
 _SETTINGS: Final = {
     "max_steps": "total_steps",
@@ -23,7 +24,7 @@ _SETTINGS: Final = {
     "logging_steps": "logging_steps",
     "train_batch_size": "per_device_batch",
 }
-_NO_TIME: Final = (
+_NO_TIME: Final = say(
     "no timing in this file: it holds no step_time and no train_runtime. TRL 0.26 or later logs step_time; "
     "the console log, report_to=tensorboard or wandb also keep the time of every row"
 )
@@ -73,7 +74,10 @@ class _Document:
             document = json.loads(data.decode("utf-8-sig", errors="replace"))
         except (ValueError, RecursionError) as error:
             document = _salvaged(data)
-            self._build.note("repaired", f"the JSON is not complete ({type(error).__name__}): read as far as it goes")
+            self._build.note(
+                "repaired",
+                say("the JSON is not complete ({error}): read as far as it goes", error=type(error).__name__),
+            )
         rows = document.get("log_history") if isinstance(document, dict) else document
         self._every = _count(document.get("logging_steps")) if isinstance(document, dict) else 0
         history = rows if isinstance(rows, list) else []
@@ -81,7 +85,7 @@ class _Document:
             if isinstance(row, dict):
                 self._row(row)
             else:
-                self._build.note("skipped", "an entry of log_history that is not an object", index)
+                self._build.note("skipped", say("an entry of log_history that is not an object"), index)
         if isinstance(document, dict):
             self._settings(document, history)
         if not self._timed and self._seen:
@@ -91,7 +95,7 @@ class _Document:
         metrics = metrics_of(row)
         step = metrics.numbers.pop("step", metrics.numbers.pop("global_step", None))
         if step is None or not step.is_integer() or step < 0:
-            self._build.note("skipped", "an entry of log_history without a step")
+            self._build.note("skipped", say("an entry of log_history without a step"))
             return
         kind = metrics.kind
         if kind == "end":
@@ -120,7 +124,7 @@ class _Document:
         self._build.train_runtime_s = metrics.numbers["train_runtime"]
         self._build.ended = "finished"
         self._build.event("finish", step=step, seconds=self._build.train_runtime_s)
-        self._build.setting("total_steps", step, "step of the end-of-run entry", "inferred")
+        self._build.setting("total_steps", step, say("step of the end-of-run entry"), "inferred")
         self._timed = True
 
     def _settings(self, document: dict[str, Any], history: list[Any]) -> None:

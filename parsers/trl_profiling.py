@@ -12,6 +12,7 @@ from typing import Final
 
 from parsers import trl_keys
 from parsers.build import RunBuilder
+from timeledger.said import say
 
 PREFIX: Final = "profiling/Time taken: "
 _PARENTS: Final = ("_prepare_inputs", "compute_loss")
@@ -45,7 +46,7 @@ class Profile:
             return
         if len(self._calls) > 200_000:  # no training row comes: a log of calls only
             del self._calls[:100_000]
-            self.build.note("skipped", "profiling rows without a training row")
+            self.build.note("skipped", say("profiling rows without a training row"))
         self._calls.append((before, key, seconds))
 
     def evaluated(self, step: int) -> None:
@@ -56,7 +57,7 @@ class Profile:
         """
         kept = [call for call in self._calls if call[0] != step]
         if len(kept) == len(self._calls) and kept:
-            self.build.note("skipped", "profiling rows of training and evaluation that cannot be told apart")
+            self.build.note("skipped", say("profiling rows of training and evaluation that cannot be told apart"))
             kept = []
         self._calls = kept
 
@@ -89,7 +90,7 @@ class Profile:
         if step_s is None or step_s <= known or not known:
             return
         self.build.phase(step, "update", step_s - known, name=_BACKWARD, outside=False)
-        self.build.note("guessed", "the backward pass is step_time less _prepare_inputs and compute_loss")
+        self.build.note("guessed", say("the backward pass is step_time less _prepare_inputs and compute_loss"))
 
 
 def _sort(calls: list[tuple[int, str, float]]) -> _Sums:

@@ -20,6 +20,7 @@ from parsers.trl_rows import RowWriter
 from parsers.trl_session import Session
 from parsers.vllm import EngineLines
 from timeledger.run import Run
+from timeledger.said import say
 
 _CHECKPOINT: Final = re.compile(r"[Ss]av(?:ed|ing)\b.*\bcheckpoint-(\d+)")
 #: A dict that W&B drops stands in full in its warning: a copy of a row that is there already.
@@ -86,7 +87,7 @@ class TrlReader(LineReader):
                 self._take_dict(metrics, text, line)
         if self._joiner.lost:
             self._joiner.lost = 0
-            self.build.note("skipped", "a metric dict that is cut off", line)
+            self.build.note("skipped", say("a metric dict that is cut off"), line)
             self._session.lost(line)
         if not found and not self._joiner.waits:
             self._other(text, line)
@@ -135,9 +136,11 @@ class TrlReader(LineReader):
         order, total = self._session.order, bar.total
         if total is None and "total_steps" in self.build.settings:
             del self.build.settings["total_steps"]
-            self.build.note("warning", "the bar went past its total: the planned number of steps is not known", line)
+            self.build.note(
+                "warning", say("the bar went past its total: the planned number of steps is not known"), line
+            )
         elif total is not None and (bar.n == 0 or total != order.total or "total_steps" not in self.build.settings):
-            self.build.setting("total_steps", total, "progress bar", replace=True)
+            self.build.setting("total_steps", total, say("progress bar"), replace=True)
         moved = bar.n > order.last
         if moved:
             self._ending.moved()
@@ -208,7 +211,8 @@ class TrlReader(LineReader):
         if build.last_step is None and build.settings.keys() <= {"total_steps"}:
             build.framework = None
             build.note(
-                "guessed", "only a progress bar and no metrics: whose it is, and whether of a training, is not known"
+                "guessed",
+                say("only a progress bar and no metrics: whose it is, and whether of a training, is not known"),
             )
         if build.ended in {"crashed", "interrupted"}:
             step = self._session.order.last or None

@@ -10,6 +10,7 @@ from typing import Final, Literal
 from parsers.build import RunBuilder
 from parsers.trl_dict import Metrics
 from parsers.trl_keys import Taken, take
+from timeledger.said import say
 
 #: A difference of two rounded token counts is used up to this relative error.
 _TOKEN_ERROR: Final = 0.05
@@ -111,7 +112,7 @@ class RowWriter:
         self._phases(step, taken)
         self._limit(taken.columns, span)
         for column in taken.not_numbers:
-            self.build.note("warning", f"{column} is not a number (NaN)", record.line)
+            self.build.note("warning", say("{name} is not a number (NaN)", name=column), record.line)
         self.last_step, self._epoch = step, taken.columns.get("epoch")
 
     def eval_step(self, epoch: float | None) -> int | None:

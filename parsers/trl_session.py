@@ -12,6 +12,7 @@ from parsers.trl_dict import Metrics
 from parsers.trl_rows import Record, RowWriter, gaps
 from parsers.trl_steps import Order, Spacing
 from timeledger.run import NoteKind
+from timeledger.said import say
 
 #: `Step 20: ` or `[step=20/500] ` before a dict.
 _SAID: Final = re.compile(r"\bstep\s*[=:#]?\s*(\d{1,9})(?:\s*/\s*\d+)?\W{0,12}(?:\w{1,12}\W{1,6})?$", re.IGNORECASE)
@@ -178,12 +179,16 @@ class Session:
         rows = writer.missing(record.metrics.numbers.get("epoch"), step, spacing.interval)
         if rows == 0 or (self.order.has_bar and step + rows * spacing.interval > self.order.last):
             return 0
-        writer.build.note("guessed", "metric dicts are missing: the steps behind the gap follow the epoch", record.line)
+        writer.build.note(
+            "guessed", say("metric dicts are missing: the steps behind the gap follow the epoch"), record.line
+        )
         return rows
 
     def _explain(self, build: RunBuilder, spacing: Spacing) -> None:
         if spacing.interval is None:
-            _tell(build, "guessed", "the logging interval is not known: rows are numbered 1, 2, 3, ... as they come")
+            _tell(
+                build, "guessed", say("the logging interval is not known: rows are numbered 1, 2, 3, ... as they come")
+            )
         else:
             build.setting(
                 "logging_steps", spacing.interval, spacing.because or "spacing of the metric dicts", "inferred"
@@ -192,10 +197,14 @@ class Session:
             _tell(
                 build,
                 "guessed",
-                "the progress bar shows too few of its states to tell the steps: rows are numbered by their order",
+                say("the progress bar shows too few of its states to tell the steps: rows are numbered by their order"),
             )
         if self.order.bursts:
-            _tell(build, "info", "standard output was buffered: metric dicts came late and are numbered by their order")
+            _tell(
+                build,
+                "info",
+                say("standard output was buffered: metric dicts came late and are numbered by their order"),
+            )
 
 
 def _repeats(before: Metrics, now: Metrics, moved: bool | None) -> bool:

@@ -81,6 +81,8 @@ def _numeric(text: str, at: int) -> tuple[Value, int] | None:
         end = fraction.end()
     if (found := _UNIT.match(text, end)) and is_unit(found.group().strip()):
         unit, glued, end = found.group().strip(), found.group("glued") is not None, found.end()
+    elif "." in match.group() and text[end : end + 1] == "S" and not text[end + 1 : end + 2].isalnum():
+        unit, glued, end = "s", True, end + 1  # a line in capitals: `TIME=20.9S`
     if _STOP.match(text, end) and not (text[end] == "." and not text[end + 1 : end + 2].isalnum()):
         return None
     around = float(spread.group(1).replace(",", "")) if spread else None

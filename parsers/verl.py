@@ -14,6 +14,7 @@ from parsers.verl_rows import StepRows
 from parsers.verl_text import KNOWN_KEY, block_line, joined, metrics, step_line
 from parsers.vllm import EngineLines
 from timeledger.run import Run
+from timeledger.said import say
 
 _TOTAL: Final = re.compile(r"Total training steps: (\d{1,12})\b")
 _LOADER: Final = re.compile(r"Size of train dataloader: (\d{1,12})\b")
@@ -107,7 +108,7 @@ class _VerlReader(LineReader):
             return body
         self.build.note(
             "missing",
-            "a step line is cut at 4,096 characters (W&B's output.log): the metrics behind are not here",
+            say("a step line is cut at 4,096 characters (W&B's output.log): the metrics behind are not here"),
             line,
         )
         return body.rpartition(" - ")[0]
@@ -150,14 +151,20 @@ class _VerlReader(LineReader):
         if not found:
             return
         if now.broken:
-            self.build.note("repaired", "a step line was broken into several lines: joined", now.line)
+            self.build.note("repaired", say("a step line was broken into several lines: joined"), now.line)
         for key in hidden:
-            self.build.note("missing", f"{key} is printed as 0.000: with three decimals its value is unknown", now.line)
+            self.build.note(
+                "missing",
+                say("{name} is printed as 0.000: with three decimals its value is unknown", name=key),
+                now.line,
+            )
         step = now.step
         if step is None:
             step = self._bar.n if self._bar is not None else (self.build.last_step or 0) + 1
-            how = "the progress bar before it" if self._bar is not None else "counting"
-            self.build.note("guessed", f"metrics without a step number: the number is from {how}", now.line)
+            how = say("the progress bar before it") if self._bar is not None else say("counting")
+            self.build.note(
+                "guessed", say("metrics without a step number: the number is from {how}", how=how), now.line
+            )
         self._rows.add(step, found, now.line, now.at)
         if self.build.ended in {"crashed", "interrupted"}:  # it went on
             self.build.ended = None
@@ -175,7 +182,7 @@ class _VerlReader(LineReader):
                 self.build.progress(
                     bar.n, total=bar.total, elapsed_s=bar.elapsed_s, remaining_s=bar.remaining_s, line=line
                 )  # fmt: skip
-                self.build.setting("total_steps", bar.total, "verl: progress bar")
+                self.build.setting("total_steps", bar.total, say("verl: progress bar"))
                 if bar.n == bar.total:
                     self._finish(line)
 
@@ -183,7 +190,9 @@ class _VerlReader(LineReader):
         """The SFT trainer draws one bar an epoch."""
         for bar in bars(text):
             if bar.total and (epoch := _EPOCH.search(bar.desc)):
-                self.build.setting("total_steps", bar.total * int(epoch[1]), "verl: epochs x steps of the progress bar")
+                self.build.setting(
+                    "total_steps", bar.total * int(epoch[1]), say("verl: epochs x steps of the progress bar")
+                )
 
     def _config_text(self, text: str) -> bool:
         """A line of the printed configuration; False for a line of another process in between."""

@@ -10,6 +10,7 @@ from parsers.lines import LineReader
 from parsers.text import Piece
 from parsers.verl_rows import StepRows
 from parsers.verl_text import KNOWN_KEY
+from timeledger.said import say
 
 
 class _JsonReader(LineReader):
@@ -25,7 +26,7 @@ class _JsonReader(LineReader):
     def take(self, piece: Piece) -> None:
         record = _record(piece.text)
         if record is None:
-            self.build.note("skipped", "not a record of step and data", piece.no)
+            self.build.note("skipped", say("not a record of step and data"), piece.no)
             return
         self._rows.add(record[0], record[1], piece.no)
 

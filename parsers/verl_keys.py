@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from parsers.build import RunBuilder
+from timeledger.said import say
 
 #: Key -> column of `schema.STEPS`. Where several keys name one column, the earlier one wins.
 #: `critic/rewards` is the score after a KL penalty. `actor/ppo_kl` is against the policy that sampled, not the
@@ -181,7 +182,7 @@ def apply(
     _exact(build, metrics, values)
     if "step_s" not in values and "timing/gen" in metrics:
         values["step_s"] = sum(value for name, value in times.items() if name not in _INSIDE)
-        build.note("guessed", "this version logs no step time: the sum of the phases stands for it", line)
+        build.note("guessed", say("this version logs no step time: the sum of the phases stands for it"), line)
     build.row(step, values, line=line, at=at, extra=extra)
     _phases(build, step, times, values.get("step_s"))
     if (seconds := times.get("testing")) is not None:
@@ -198,7 +199,7 @@ def _columns(build: RunBuilder, metrics: Mapping[str, float], extra: dict[str, f
     for key, column in _shape(tuple(metrics)).columns:
         found = metrics[key]
         if not math.isfinite(found):
-            build.note("warning", f"{key} is {found}", line)
+            build.note("warning", say("{name} is {value}", name=key, value=found), line)
         elif column in values:
             extra[key] = found
         else:
@@ -216,7 +217,9 @@ def _check_truncated(build: RunBuilder, values: dict[str, float], line: int) -> 
         return
     if isinstance(limit.value, int) and longest < limit.value:
         del values["truncated"]
-        build.note("missing", "response_length/clip_ratio is not a truncation here: no answer reached the limit", line)
+        build.note(
+            "missing", say("response_length/clip_ratio is not a truncation here: no answer reached the limit"), line
+        )
 
 
 def _phases(build: RunBuilder, step: int, times: Mapping[str, float], step_s: float | None) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from parsers.build import RunBuilder
 from parsers.verl_keys import apply, is_validation, of_validation
+from timeledger.said import say
 
 #: How many steps back a late partial line may belong to.
 _RECENT: Final = 256
@@ -36,7 +37,7 @@ class StepRows:
         known = self._seen.setdefault(step, {})
         fresh = {key: value for key, value in metrics.items() if key not in known} if known else metrics
         if not fresh:
-            self.build.note("info", "a step line stands twice: the repeat is left out", line)
+            self.build.note("info", say("a step line stands twice: the repeat is left out"), line)
             return
         known.update(fresh)
         apply(self.build, step, fresh, line, at)

@@ -12,6 +12,7 @@ from parsers.sglang import SglangLines
 from parsers.text import Piece, YearlessClock, stamp, stamp_has_zone
 from parsers.vllm_facts import PID, EngineFacts
 from parsers.vllm_stats import FinishedBar, Stats, finished_bars, prefix_hit, stats
+from timeledger.said import say
 
 #: Where the levels stand in a line that vLLM's (or a framework's) logger wrote.
 _HEADER: Final = 200
@@ -154,7 +155,9 @@ def yearless(build: RunBuilder, clock: YearlessClock, text: str) -> datetime | N
     if at is not None:
         build.zone_known = False
         if not clock.sure:
-            build.note("guessed", "time stamps carry no year: the latest one before the file's last write is taken")
+            build.note(
+                "guessed", say("time stamps carry no year: the latest one before the file's last write is taken")
+            )
     return at
 
 

@@ -15,6 +15,7 @@ from parsers.text import Piece, YearlessClock
 from parsers.vllm import EngineLines
 from timeledger import units
 from timeledger.run import Run
+from timeledger.said import say
 
 _TITLE: Final = "Serving Benchmark Result"
 _ROW: Final = re.compile(r"\s*([A-Z][^:]{2,60}):\s+([\d.,]+)\s*$")
@@ -186,7 +187,7 @@ class _JsonReader:
             elif "avg_latency" in found:
                 latency(self.build, found, "bench result")
         if self.build.is_empty:
-            self.build.note("skipped", "no benchmark result could be read: the file may be cut off")
+            self.build.note("skipped", say("no benchmark result could be read: the file may be cut off"))
 
     def runs(self) -> tuple[Run, ...]:
         """The one run."""

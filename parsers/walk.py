@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from timeledger.run import Note
+from timeledger.said import say
 
 MAX_DEPTH: Final = 12
 MAX_ENTRIES: Final = 50_000
@@ -83,7 +84,10 @@ def walk(roots: Sequence[Path]) -> Walk:
         if depth and path.is_file():
             _file(found, path)
         elif depth > MAX_DEPTH:
-            found.note(f"folders more than {MAX_DEPTH} levels down were not looked into: name one of them", path)
+            found.note(
+                say("folders more than {depth} levels down were not looked into: name one of them", depth=MAX_DEPTH),
+                path,
+            )
         else:
             for below, is_link in _enter(found, path):
                 (links if is_link else folders).append((below, depth + 1))
@@ -100,7 +104,7 @@ def _enter(found: Walk, folder: Path) -> Iterator[tuple[Path, bool]]:
         found.folders[folder] = at.st_mtime_ns
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        found.note(f"the folder cannot be read ({error.strerror or error})", folder)
+        found.note(say("the folder cannot be read ({error})", error=error.strerror or error), folder)
         return
     names = {entry.name for entry in entries}
     store = "meta.yaml" in names and "metrics" in names  # one run of an MLflow file store
@@ -108,7 +112,14 @@ def _enter(found: Walk, folder: Path) -> Iterator[tuple[Path, bool]]:
     for entry in entries:
         found.entries += 1
         if found.entries > MAX_ENTRIES or len(found.files) >= MAX_FILES:
-            found.note(f"more than {MAX_ENTRIES} entries or {MAX_FILES} files: the rest was not looked at", folder)
+            found.note(
+                say(
+                    "more than {entries} entries or {files} files: the rest was not looked at",
+                    entries=MAX_ENTRIES,
+                    files=MAX_FILES,
+                ),
+                folder,
+            )
             found.full = True
             return
         if _is_folder(entry):
@@ -143,7 +154,7 @@ def _file(found: Walk, path: Path, *, named: bool = False) -> None:
         at = path.stat()
     except OSError as error:
         if named:
-            found.note(f"cannot be read ({error.strerror or error})", path)
+            found.note(say("cannot be read ({error})", error=error.strerror or error), path)
         return
     if (named or _regular(at)) and _first_time(found, at):
         found.files.append(Found(path, at.st_size, at.st_mtime_ns, named))

@@ -19,6 +19,7 @@ from parsers.settings import from_config
 from parsers.tagrows import moment
 from parsers.trackers import MetricRows, number
 from timeledger.run import Run
+from timeledger.said import say
 
 _BLOCK: Final = 32 * 1024
 _HEADER: Final = struct.Struct("<IHB")
@@ -129,10 +130,10 @@ class WandbReader:
             try:
                 self._record(record)
             except Malformed:
-                self.build.note("skipped", "a record that cannot be decoded")
+                self.build.note("skipped", say("a record that cannot be decoded"))
         if self._log.damaged > self._damaged:
             self._damaged = self._log.damaged
-            self.build.note("skipped", "a damaged block of the run file: reading went on behind it")
+            self.build.note("skipped", say("a damaged block of the run file: reading went on behind it"))
 
     def _record(self, record: bytes) -> None:
         for kind, wire, raw in protobuf.fields(record):

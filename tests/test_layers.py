@@ -13,7 +13,9 @@ import pytest
 from tests.conftest import ROOT
 
 PACKAGES = ("timeledger", "parsers", "dashboard")
-RECORD = {"timeledger.run", "timeledger.schema", "timeledger.errors", "timeledger.units", "timeledger"}
+RECORD = {
+    "timeledger.run", "timeledger.schema", "timeledger.errors", "timeledger.units", "timeledger.said", "timeledger",
+}  # fmt: skip
 
 
 def modules(folder: str) -> list[Path]:

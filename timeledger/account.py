@@ -16,7 +16,8 @@ from timeledger.frameworks import Framework
 from timeledger.ladder import ladder
 from timeledger.plan import Cost, PlanInputs, cost, estimate
 from timeledger.results import Span
-from timeledger.run import Kind
+from timeledger.run import Kind, Text
+from timeledger.said import say
 from timeledger.step_cost import eval_s, evaluations, late_length, rates
 
 When = Literal["once", "each run", "by hand"]
@@ -52,12 +53,12 @@ class Item(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str
+    name: Text
     when: When
     seconds: Span
     on_gpu: bool
     kind: Kind
-    text: str
+    text: Text
 
 
 class Account(BaseModel):
@@ -76,7 +77,7 @@ class Account(BaseModel):
     cost: Cost | None
     money: Span | None
     energy_kwh: float | None
-    hints: tuple[str, ...]
+    hints: tuple[Text, ...]
 
 
 def account(inputs: PlanInputs, around: AccountInputs | None = None, framework: Framework | None = None) -> Account:
@@ -111,47 +112,65 @@ def _items(inputs: PlanInputs, around: AccountInputs, framework: Framework | Non
     evaluation = evaluations(inputs) * (eval_s(inputs) or 0.0)
     shaky = Span(answer.total_s.low / answer.total_s.mid, 1.0, answer.total_s.high / answer.total_s.mid)
     found = [
-        _usual("Environment", around.setup_s, SETUP_S, "installing, drivers, first imports"),
-        _usual("Model and data", around.download_s, DOWNLOAD_S, "downloads"),
-        _usual("Throughput baseline", around.baseline_s, BASELINE_S, "measuring tok/s before planning"),
+        _usual(say("Environment"), around.setup_s, SETUP_S, say("installing, drivers, first imports")),
+        _usual(say("Model and data"), around.download_s, DOWNLOAD_S, say("downloads")),
+        _usual(say("Throughput baseline"), around.baseline_s, BASELINE_S, say("measuring tok/s before planning")),
         _coding(around.coding_s),
         Item(
-            name="Smoke tests",
+            name=say("Smoke tests"),
             when="each run",
             seconds=_scaled(shaky, smoke.smoke_s),
             on_gpu=True,
             kind="inferred",
-            text=f"{' + '.join(f'{rung.steps:,}' for rung in smoke.rungs[:-1]) or 'no'} steps, {units.show_seconds(smoke.load_s)} of loading each",
+            text=_smoke_words([f"{rung.steps:,}" for rung in smoke.rungs[:-1]], units.show_seconds(smoke.load_s)),
         ),
         Item(
-            name="The run",
+            name=say("The run"),
             when="each run",
             seconds=_scaled(shaky, answer.total_s.mid - evaluation),
             on_gpu=True,
             kind="inferred",
-            text=f"{inputs.steps:,} steps of {units.show_seconds((answer.total_s.mid - evaluation) / inputs.steps)}",
+            text=say(
+                "{steps} steps of {time}",
+                steps=f"{inputs.steps:,}",
+                time=units.show_seconds((answer.total_s.mid - evaluation) / inputs.steps),
+            ),
         ),
     ]
     if evaluation > 0:
         found.append(_evaluation(inputs, evaluation, shaky))
     if around.debug_s > 0:
-        found.append(_typed("Debugging", "each run", around.debug_s, "on the GPU, beyond the smoke tests"))
+        found.append(_typed(say("Debugging"), "each run", around.debug_s, say("on the GPU, beyond the smoke tests")))
     if around.reruns:
         again = _scaled(answer.total_s, float(around.reruns))
-        text = f"{around.reruns} of the run in full"
-        found.append(Item(name="Re-runs", when="each run", seconds=again, on_gpu=True, kind="assumed", text=text))
+        text = say("{count} of the run in full", count=around.reruns)
+        found.append(Item(name=say("Re-runs"), when="each run", seconds=again, on_gpu=True, kind="assumed", text=text))
     return tuple(found)
+
+
+def _smoke_words(steps: list[str], load: str) -> str:
+    if not steps:
+        return say("no steps, {load} of loading each", load=load)
+    return say("{steps} steps, {load} of loading each", steps=" + ".join(steps), load=load)
 
 
 def _evaluation(inputs: PlanInputs, seconds: float, shaky: Span) -> Item:
     questions, times = inputs.eval_questions, evaluations(inputs)
-    text = "one evaluation" if times == 1 else f"{times:,} evaluations"
+    text = say("one evaluation") if times == 1 else say("{times} evaluations", times=f"{times:,}")
     if questions is not None and inputs.eval_s is None:
         length = inputs.eval_length or late_length(inputs)
         rate = inputs.gen_tok_s * rates(inputs)[0]
-        text += f" of {questions:,} questions x {length:,.0f} tokens / {units.show_rate(rate)}"
+        text = say(
+            "{evaluations} of {questions} questions x {length} tokens / {rate}",
+            evaluations=text, questions=f"{questions:,}", length=f"{length:,.0f}", rate=units.show_rate(rate),
+        )  # fmt: skip
     return Item(
-        name="Evaluation", when="each run", seconds=_scaled(shaky, seconds), on_gpu=True, kind="inferred", text=text
+        name=say("Evaluation"),
+        when="each run",
+        seconds=_scaled(shaky, seconds),
+        on_gpu=True,
+        kind="inferred",
+        text=text,
     )
 
 
@@ -164,7 +183,7 @@ def _usual(name: str, typed: float | None, usual: float, text: str) -> Item:
         seconds=Span(usual / 2, usual, usual * 2),
         on_gpu=True,
         kind="assumed",
-        text=f"{text}; a usual time",
+        text=say("{what}; a usual time", what=text),
     )
 
 
@@ -175,12 +194,12 @@ def _typed(name: str, when: When, seconds: float, text: str) -> Item:
 def _coding(typed: float | None) -> Item:
     seconds = CODING_S if typed is None else Span(typed, typed, typed)
     return Item(
-        name="Writing and debugging code",
+        name=say("Writing and debugging code"),
         when="by hand",
         seconds=seconds,
         on_gpu=False,
         kind="assumed",
-        text="at the desk, no GPU needed",
+        text=say("at the desk, no GPU needed"),
     )
 
 
@@ -198,11 +217,13 @@ def _hints(inputs: PlanInputs, around: AccountInputs) -> list[str]:
     found = []
     if not around.reruns and not around.debug_s:
         found.append(
-            "No re-runs and no debugging are counted, yet a first experiment is seldom done in one go: a handful of small "
-            "ones takes 20 to 40 GPU-hours with both."
+            say(
+                "No re-runs and no debugging are counted, yet a first experiment is seldom done in one go: a handful of small "
+                "ones takes 20 to 40 GPU-hours with both."
+            )
         )
     if inputs.gpus is None:
-        found.append("Give the number of GPUs for GPU-hours, and a price for money.")
+        found.append(say("Give the number of GPUs for GPU-hours, and a price for money."))
     return found
 
 
@@ -216,7 +237,6 @@ def account_inputs(values: dict[str, float | int | None]) -> AccountInputs:
     for name, value in given.items():
         least = 1 if name == "runs" else 0
         if not value >= least or value == float("inf"):
-            raise ImpossiblePlan(
-                name.removesuffix("_s").replace("_", " "), f"{value:g} cannot be used: must be at least {least}."
-            )
+            why = say("{value} cannot be used: must be at least {least}.", value=f"{value:g}", least=least)
+            raise ImpossiblePlan(name.removesuffix("_s").replace("_", " "), why)
     return AccountInputs.model_validate(given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Final
 
-from timeledger import html, markdown, units
+from timeledger import html_page, markdown, units
 from timeledger.account import Account
 from timeledger.results import Span
 
@@ -74,9 +74,9 @@ def to_html(account: Account) -> str:
         f"<tr><td>{escape(label)}</td><td class=n><b>{escape(value)}</b></td></tr>" for label, value in sums(account)
     )
     hints = "".join(f'<p class="soft">{escape(hint)}</p>' for hint in account.hints)
-    table = html.html_table(_HEAD, rows(account))
+    table = html_page.html_table(_HEAD, rows(account))
     body = f"<section><h1>The account of the experiment</h1>{table}<h2>Together</h2><table>{lines}</table>{hints}</section>"
-    return html.page("Account", body)
+    return html_page.page("Account", body)
 
 
 def _time(span: Span) -> str:

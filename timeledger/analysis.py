@@ -8,29 +8,35 @@ from timeledger.backtest import backtest
 from timeledger.breakdown import breakdown as break_down
 from timeledger.clock import clock as read_clock
 from timeledger.growth import fit_growth
-from timeledger.headline import say
+from timeledger.headline import headline
 from timeledger.plausible import plausible
 from timeledger.projection import project, total_steps
 from timeledger.results import Analysis, Clock, Facts, Periodic, Projection
+from timeledger.rows import make_rows
 from timeledger.run import Run
 from timeledger.shorten import shortening
 from timeledger.state import find_state
 from timeledger.timing import fit_timing
 
 
-def analyse(run: Run, facts: Facts | None = None) -> Analysis:
-    """Clock, breakdown, timing, length, projection, state and headline of a run. Never raises on odd logs."""
+def analyse(run: Run, facts: Facts | None = None, *, backtested: bool = True) -> Analysis:
+    """Clock, breakdown, timing, length, projection, state and headline of a run. Never raises on odd logs.
+
+    The backtest costs as much as all the rest together; a view that does not show it goes without.
+    """
     facts, run = facts or Facts(), plausible(run)
     clock = read_clock(run, facts)
-    timing = fit_timing(run, clock, facts)
+    rows = make_rows(run, clock)
+    timing = fit_timing(run, clock, facts, rows)
     breakdown = break_down(run, clock, timing, facts)
     total, _ = total_steps(run, facts)
-    growth = fit_growth(run, clock, facts, total)
-    projection = project(run, clock, timing, growth, facts)
-    projection = replace(projection, backtest=backtest(run, clock, projection, facts))
+    growth = fit_growth(run, clock, facts, total, rows)
+    projection = project(run, clock, timing, growth, facts, rows=rows)
+    if backtested:
+        projection = replace(projection, backtest=backtest(run, clock, projection, facts))
     state = find_state(run, clock, projection, facts)
-    headline = say(run, clock, breakdown, growth, projection, state, facts)
-    return Analysis(run, facts, state, clock, breakdown, timing, growth, projection, headline)
+    told = headline(run, clock, breakdown, growth, projection, state, facts)
+    return Analysis(run, facts, state, clock, breakdown, timing, growth, projection, told)
 
 
 def what_if(
@@ -49,7 +55,7 @@ def what_if(
         eval_s=eval_s if eval_s is not None else analysis.facts.eval_s,
     )
     run, timing, clock = analysis.run, analysis.timing, analysis.clock
-    if eval_every is not None:
+    if eval_every is not None or eval_s is not None:
         clock = _evaluating(clock, eval_every, facts.eval_s)
     growth = fit_growth(run, clock, facts, facts.total_steps or analysis.projection.total_steps)
     factor, words = shortening(run, clock, timing, max_tokens)
@@ -57,10 +63,15 @@ def what_if(
     return replace(said, because=(*said.because, words)) if words and said.remaining_s else said
 
 
-def _evaluating(clock: Clock, every: int, seconds: float | None) -> Clock:
-    """The clock with its evaluation (or what looks like one) at another interval from now on."""
+def _evaluating(clock: Clock, every: int | None, seconds: float | None) -> Clock:
+    """The clock with its evaluation (or what looks like one) at another interval or price from now on; None: as it is."""
     own = next((each for kind in ("evaluation", "unknown") for each in clock.periodic if each.kind == kind), None)
-    if own is None:
-        own = Periodic("evaluation", every, seconds, 0, "given")
-    changed = replace(own, every=every, seconds=seconds if seconds is not None else own.seconds)
+    if own is None and every is None:
+        return clock
+    own = own or Periodic("evaluation", every, seconds, 0, "given")
+    changed = replace(
+        own,
+        every=every if every is not None else own.every,
+        seconds=seconds if seconds is not None else own.seconds,
+    )
     return replace(clock, periodic=(changed, *(each for each in clock.periodic if each.kind != own.kind)))

@@ -8,6 +8,7 @@ from statistics import NormalDist
 from typing import Final
 
 from timeledger.plan_inputs import PlanInputs
+from timeledger.said import say
 from timeledger.step_cost import late_length
 
 #: Log-standard deviation of answer lengths where nothing tells it (the longest of 64 is then about 3 times the mean).
@@ -51,12 +52,12 @@ def answers(inputs: PlanInputs) -> Answers:
     cut = inputs.truncated
     if cut and inputs.max_tokens is not None and inputs.max_tokens > mean:
         found = _sigma(inputs.max_tokens / mean, _NORMAL.inv_cdf(1 - min(cut, 0.49)))
-        known = "the share cut at the limit"
+        known = say("the share cut at the limit")
     elif inputs.longest is not None and inputs.longest > mean and count > 1:
         found = _sigma(inputs.longest / mean, _NORMAL.inv_cdf(1 - 1 / (count + 1)))
-        known = f"the longest of {count:,} answers"
+        known = say("the longest of {count} answers", count=f"{count:,}")
     if found is None:
-        return Answers(mean, USUAL_SIGMA, "assumed")
+        return Answers(mean, USUAL_SIGMA, say("assumed"))
     return Answers(mean, min(max(found, _LEAST_SIGMA), _MOST_SIGMA), known)
 
 

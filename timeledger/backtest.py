@@ -13,6 +13,7 @@ from timeledger.forecast import steps_done
 from timeledger.growth import fit_growth
 from timeledger.projection import project
 from timeledger.results import Backtest, Clock, Facts, Projection
+from timeledger.rows import make_rows
 from timeledger.run import Run
 from timeledger.timing import fit_timing
 
@@ -41,7 +42,9 @@ def _at(run: Run, clock: Clock, share: float, planned: int, facts: Facts, truth:
     row = int(at[0])
     cut = cut_after(run, int(clock.steps["segment"][row]), int(clock.steps["step"][row]))
     own = read_clock(cut, facts)
-    said = project(cut, own, fit_timing(cut, own, facts), fit_growth(cut, own, facts, planned), facts)
+    rows = make_rows(cut, own)
+    timing, growth = fit_timing(cut, own, facts, rows), fit_growth(cut, own, facts, planned, rows)
+    said = project(cut, own, timing, growth, facts, rows=rows)
     if said.total_s is None or said.remaining_s is None or said.remaining_s.high == 0:
         return None
     here = steps_done(cut, own)

@@ -11,6 +11,7 @@ from timeledger import schema
 from timeledger.phases import TopPhases, top_level
 from timeledger.results import Breakdown, Clock, Facts, PhaseShare, Timing
 from timeledger.run import Kind, Run
+from timeledger.said import say, sentences
 from timeledger.throughput import sequences_per_step
 from timeledger.units import show_share
 
@@ -24,15 +25,21 @@ _FIXED: Final = ("weight_sync", "sleep_wake")
 
 #: How to log phases, by framework; the first words of `RunInfo.framework` decide.
 HOW_TO_LOG: Final = {
-    "trl": 'TRL logs phases only to W&B, MLflow and Trackio: set report_to="wandb" (offline is enough), "mlflow" or '
-    '"trackio", and logging_steps=1.',
-    "verl": 'verl logs timing_s/* to every logger: trainer.logger=["console","file"] or "tensorboard"; '
-    "actor_rollout_ref.rollout.disable_log_stats=False adds the engine's lines.",
-    "openrlhf": "OpenRLHF logs timing/* from version 0.9.6 on, to W&B or TensorBoard (--use_tensorboard).",
-    "ms-swift": 'ms-swift: set report_to="wandb" or "tensorboard" and logging_steps=1; or add the engine\'s log.',
-    "unsloth": 'Unsloth runs TRL\'s trainer: set report_to="wandb" (offline is enough) or "trackio", and logging_steps=1.',
+    "trl": say(
+        'TRL logs phases only to W&B, MLflow and Trackio: set report_to="wandb" (offline is enough), "mlflow" or '
+        '"trackio", and logging_steps=1.'
+    ),
+    "verl": say(
+        'verl logs timing_s/* to every logger: trainer.logger=["console","file"] or "tensorboard"; '
+        "actor_rollout_ref.rollout.disable_log_stats=False adds the engine's lines."
+    ),
+    "openrlhf": say("OpenRLHF logs timing/* from version 0.9.6 on, to W&B or TensorBoard (--use_tensorboard)."),
+    "ms-swift": say('ms-swift: set report_to="wandb" or "tensorboard" and logging_steps=1; or add the engine\'s log.'),
+    "unsloth": say(
+        'Unsloth runs TRL\'s trainer: set report_to="wandb" (offline is enough) or "trackio", and logging_steps=1.'
+    ),
 }
-HOW_TO_LOG_ANY: Final = (
+HOW_TO_LOG_ANY: Final = say(
     "Print or log the seconds of generation and of the update of each step (for example gen_s=8.1 train_s=2.4), "
     "or type in the measured generation throughput."
 )
@@ -78,13 +85,15 @@ def _used_rows(clock: Clock, top: TopPhases) -> pl.DataFrame:
 def _with_phases(run: Run, rows: pl.DataFrame, top: TopPhases) -> Breakdown:
     keys = ["segment", "step"]
     logged = pl.concat([top.frame, top.overlapping]).select(keys).unique()
-    rows = rows.join(logged, on=keys, how="semi")
+    rows = rows.join(logged, on=keys, how="semi").join(_before_training(top), on=keys, how="anti")
     if rows.is_empty():
-        return _none(None, "No step that tells its time also tells its phases.")
+        return _none(None, say("No step that tells its time also tells its phases."))
     phases = top.frame.join(rows.select(*keys, "span"), on=keys)
     found = _amortised(rows, set(phases["phase"].unique().to_list()))
     steps = float(rows["span"].sum())
     wall = float((rows["wall_s"] * rows["span"]).sum()) / steps
+    if wall <= 0:  # a clock that stands still, such as a bar that is never drawn again
+        return _none(None, say("No step that tells its time also tells its phases."))
     sums = phases.group_by("phase").agg(
         (pl.col("seconds") * pl.col("span")).sum() / steps, pl.col("name").unique().sort()
     )
@@ -100,7 +109,8 @@ def _with_phases(run: Run, rows: pl.DataFrame, top: TopPhases) -> Breakdown:
     total = sum(seconds.values())
     if total > wall * (1 + _OVERLAP):
         overlapped = True
-        why = f"The phases add up to {show_share(total / wall)} of the step: some of them run at the same time."
+        share = show_share(total / wall)
+        why = say("The phases add up to {share} of the step: some of them run at the same time.", share=share)
         seconds, kinds = _longest_first(seconds, kinds, wall)
     elif total > wall:
         wall = total  # rounding, or a phase that lies just outside the step: the sum is the better measure
@@ -112,8 +122,16 @@ def _with_phases(run: Run, rows: pl.DataFrame, top: TopPhases) -> Breakdown:
             seconds["wait"], kinds["wait"] = waiting, "inferred"
             rest -= waiting
     if overlapped and why is None:
-        why = "Generation and training overlap: a step takes as long as the longer of them; only what was waited for is shown."
+        why = say(
+            "Generation and training overlap: a step takes as long as the longer of them; only what was waited for is shown."
+        )
     return _assembled(wall, seconds, kinds, names, rest, _by_step(rows, phases, found), overlapped, why)
+
+
+def _before_training(top: TopPhases) -> pl.DataFrame:
+    """(segment, step) of what is logged at step 0 and is a validation only: no step was taken there."""
+    zero = top.frame.filter(pl.col("step") == 0).group_by("segment", "step")
+    return zero.agg((pl.col("phase") == "evaluation").all().alias("only")).filter("only").select("segment", "step")
 
 
 def _amortised(rows: pl.DataFrame, logged: set[str]) -> dict[str, float]:
@@ -173,6 +191,9 @@ def _by_step(rows: pl.DataFrame, phases: pl.DataFrame, found: dict[str, float]) 
         pl.lit("unexplained").alias("phase"),
         (pl.col("wall_s") - pl.col("sum_s").fill_null(0.0)).clip(0.0).alias("seconds"),
     )
+    rises = (rows["step"].diff().drop_nulls() > 0).all()
+    if rises and named.is_empty():  # one session without phases: nothing to add up
+        return schema.conform(rest.drop("segment"), BY_STEP)
     joined = pl.concat([named, rest]).group_by("step", "phase").agg(pl.col("seconds").sum()).sort("step", "phase")
     return schema.conform(joined, BY_STEP)
 
@@ -253,7 +274,7 @@ def _split_by_fit(run: Run, made: Breakdown, timing: Timing | None, facts: Facts
         fixed_share=fixed / made.step_s,
         sampling_share=sampling / made.step_s,
         training_share=(per_token - sampling) / made.step_s,
-        why=f"Split by the fit and the generation throughput, not measured by phase. {why or ''}".strip(),
+        why=sentences(say("Split by the fit and the generation throughput, not measured by phase."), why),
     )
 
 
@@ -280,8 +301,8 @@ def _how(run: Run, no_time: bool) -> str:
     name = (run.info.framework or run.info.format or "").lower()
     how = next((text for key, text in HOW_TO_LOG.items() if name.startswith(key)), HOW_TO_LOG_ANY)
     lack = (
-        "This log tells neither times nor phases."
+        say("This log tells neither times nor phases.")
         if no_time
-        else "Sampling and training cannot be told apart: this log has no phases."
+        else say("Sampling and training cannot be told apart: this log has no phases.")
     )
-    return f"{lack} {how}"
+    return sentences(lack, how)

@@ -20,6 +20,8 @@ from timeledger.errors import ImpossiblePlan
 from timeledger.frameworks import Framework, settings
 from timeledger.plan import LEAST_GROUP, Estimate, PlanInputs, estimate, steps_within, total_s
 from timeledger.plan_inputs import Source
+from timeledger.run import Text
+from timeledger.said import say, sentences
 from timeledger.step_cost import eval_s, late_length
 
 What = Literal["steps", "data", "max_tokens", "group_size", "eval_questions"]
@@ -55,7 +57,7 @@ class Cut(BaseModel):
     before: int
     after: int
     saves_s: float
-    effect: str
+    effect: Text
 
 
 class Nearest(BaseModel):
@@ -69,7 +71,7 @@ class Nearest(BaseModel):
     hours: float
     steps: int | None
     steps_uncut: int | None
-    sentence: str
+    sentence: Text
 
 
 class Budget(BaseModel):
@@ -82,9 +84,9 @@ class Budget(BaseModel):
     before_s: float
     after_s: float
     cuts: tuple[Cut, ...]
-    kept: dict[str, str]
+    kept: dict[str, Text]
     plan: Estimate
-    settings: dict[str, str]
+    settings: dict[Text, Text]
     nearest: Nearest | None
 
 
@@ -98,7 +100,7 @@ class Lever(BaseModel):
     at: Callable[[int], PlanInputs]
     effect: Callable[[PlanInputs, PlanInputs], str]
     step: int = 1
-    blocked: str | None = None
+    blocked: Text | None = None
 
 
 def solve(
@@ -118,7 +120,7 @@ def solve(
         ImpossiblePlan: hours that are no time, or a pin that names no lever.
     """
     if not math.isfinite(hours) or hours <= 0:
-        raise ImpossiblePlan("hours", f"{hours:g} is no time that a run could fit into.")
+        raise ImpossiblePlan("hours", say("{hours} is no time that a run could fit into.", hours=f"{hours:g}"))
     pinned = {_pin(name) for name in pins}
     budget_s, before_s = hours * units.HOUR, total_s(inputs)
     if sure:
@@ -131,11 +133,11 @@ def solve(
         if total_s(now) <= budget_s:
             break
         lever = _lever(now, what, least_steps)
-        why = "pinned" if what in pinned else lever.blocked or _no_room(lever)
+        why = say("pinned") if what in pinned else lever.blocked or _no_room(lever)
         smaller = now if why else _mildest(lever, budget_s)
         saves = total_s(now) - total_s(now if why else lever.at(lever.floor))
         if why is None and saves < WORTH * before_s:
-            why = f"would save only {units.show_seconds(max(saves, 0.0))} of the run"
+            why = say("would save only {time} of the run", time=units.show_seconds(max(saves, 0.0)))
         if why is not None:
             kept[what] = why
             continue
@@ -160,12 +162,12 @@ def _pin(name: str) -> What:
     wanted = name.strip().replace("-", "_")
     found = next((what for what in ORDER if what == wanted), _PINS.get(wanted))
     if found is None:
-        raise ImpossiblePlan("pin", f"{name!r} is none of {', '.join(ORDER)}.")
+        raise ImpossiblePlan("pin", say("{value} is none of {names}.", value=repr(name), names=", ".join(ORDER)))
     return found
 
 
 def _no_room(lever: Lever) -> str | None:
-    return f"already at its floor ({lever.now:,})" if lever.floor >= lever.now else None
+    return say("already at its floor ({floor})", floor=f"{lever.now:,}") if lever.floor >= lever.now else None
 
 
 def _mildest(lever: Lever, budget_s: float) -> PlanInputs:
@@ -192,7 +194,7 @@ def _cut(what: What, before: PlanInputs, after: PlanInputs, effect: str) -> Cut:
 
 def _with(inputs: PlanInputs, **changes: Any) -> PlanInputs:
     """The plan with values that the solver chose."""
-    chosen = {name: Source(kind="inferred", text="budget") for name in changes}
+    chosen = {name: Source(kind="inferred", text=say("budget")) for name in changes}
     return inputs.model_copy(update={**changes, "sources": {**inputs.sources, **chosen}})
 
 
@@ -226,11 +228,13 @@ def _limit_lever(inputs: PlanInputs) -> Lever:
     limit, cut = inputs.max_tokens, inputs.truncated
     blocked = None
     if limit is None:
-        blocked = "the limit is not known"
+        blocked = say("the limit is not known")
     elif cut is None:
-        blocked = "the truncated share is not known: measure it before tightening the limit"
+        blocked = say("the truncated share is not known: measure it before tightening the limit")
     elif cut > TRUNCATION_GATE:
-        blocked = f"{units.show_share(cut)} of the answers are cut already: a tighter limit would cut more"
+        blocked = say(
+            "{share} of the answers are cut already: a tighter limit would cut more", share=units.show_share(cut)
+        )
     spread = answers(inputs)
     now = limit or 1
     floor = math.ceil(spread.quantile(1 - EXPECTED_CUT) / _LIMIT_STEP) * _LIMIT_STEP
@@ -252,7 +256,7 @@ def _limit_lever(inputs: PlanInputs) -> Lever:
 def _eval_lever(inputs: PlanInputs) -> Lever:
     questions, seconds = inputs.eval_questions, eval_s(inputs)
     if not questions or not seconds:
-        why = "no evaluation questions in the plan"
+        why = say("no evaluation questions in the plan")
         return Lever(now=1, floor=1, at=lambda value: inputs, effect=eval_effect, blocked=why)
 
     def at(value: int) -> PlanInputs:
@@ -263,21 +267,24 @@ def _eval_lever(inputs: PlanInputs) -> Lever:
 
 
 def _evaluation(inputs: PlanInputs) -> dict[str, str]:
-    return {} if inputs.eval_questions is None else {"evaluation questions": f"{inputs.eval_questions:,}"}
+    return {} if inputs.eval_questions is None else {say("evaluation questions"): f"{inputs.eval_questions:,}"}
 
 
 def _nearest(inputs: PlanInputs, smallest: PlanInputs, budget_s: float) -> Nearest:
     """What the cut plan takes, and how many of its steps (and of the uncut plan's) fit."""
     needs, time = total_s(smallest), units.show_seconds(budget_s)
     cut, uncut = (_steps_that_fit(each, budget_s) for each in (smallest, inputs))
-    text = f"Does not fit: with these cuts the run takes {units.show_seconds(needs)}."
+    text = say("Does not fit: with these cuts the run takes {time}.", time=units.show_seconds(needs))
+    held = {"time": time, "steps": f"{cut:,}", "of": f"{smallest.steps:,}"} if cut is not None else {}
     if cut is None:
-        text += f" Not even one step fits into {time}."
+        more = say("Not even one step fits into {time}.", time=time)
+    elif uncut is None:
+        more = say("{time} hold {steps} of its {of} steps.", **held)
     else:
-        text += f" {time} hold {cut:,} of its {smallest.steps:,} steps" + (
-            f", or {uncut:,} steps of the run as it was." if uncut is not None else "."
+        more = say(
+            "{time} hold {steps} of its {of} steps, or {uncut} steps of the run as it was.", **held, uncut=f"{uncut:,}"
         )
-    return Nearest(hours=needs / units.HOUR, steps=cut, steps_uncut=uncut, sentence=text)
+    return Nearest(hours=needs / units.HOUR, steps=cut, steps_uncut=uncut, sentence=sentences(text, more))
 
 
 def _steps_that_fit(inputs: PlanInputs, budget_s: float) -> int | None:

@@ -8,6 +8,7 @@ from typing import Final
 from timeledger import units
 from timeledger.answers import answers
 from timeledger.plan_inputs import PlanInputs
+from timeledger.said import say
 
 #: The lesson's evaluation for trends; fewer questions say too little.
 EVAL_FLOOR: Final = 300
@@ -29,16 +30,16 @@ def silent_groups(accuracy: float, group: int) -> float:
 def accuracy_of(inputs: PlanInputs) -> tuple[float, str]:
     """The accuracy to compute with, and the words for it."""
     if inputs.accuracy is None:
-        return _LEAST_SURE, "at an accuracy of 50 % (not measured)"
-    return inputs.accuracy, f"at the accuracy of {units.show_share(inputs.accuracy)}"
+        return _LEAST_SURE, say("at an accuracy of 50 % (not measured)")
+    return inputs.accuracy, say("at the accuracy of {share}", share=units.show_share(inputs.accuracy))
 
 
 def steps_effect(before: PlanInputs, after: PlanInputs) -> str:
     """Fewer steps: a shorter piece of the same curve."""
-    share = after.steps / before.steps
-    return (
-        f"The first {units.show_share(share)} of the same curve: the trend stays readable, the end point is lower. "
-        "Nothing about each step changes."
+    return say(
+        "The first {share} of the same curve: the trend stays readable, the end point is lower. "
+        "Nothing about each step changes.",
+        share=units.show_share(after.steps / before.steps),
     )
 
 
@@ -46,22 +47,26 @@ def data_effect(before: PlanInputs, after: PlanInputs) -> str:
     """Fewer questions a step: less data, as many updates."""
     seen = after.prompts * after.steps
     noise = math.sqrt(before.prompts / after.prompts)
-    of = "" if after.data_size is None else f" of {after.data_size:,}"
-    return (
-        f"{after.prompts} instead of {before.prompts} questions a step, {seen:,}{of} in all: RL is hardly driven by the "
-        f"amount of data, and there are as many updates; each averages over fewer questions (its noise x {noise:.2f})."
-    )
+    seen_of = f"{seen:,}"
+    if after.data_size is not None:
+        seen_of = say("{seen} of {size}", seen=f"{seen:,}", size=f"{after.data_size:,}")
+    return say(
+        "{after} instead of {before} questions a step, {seen} in all: RL is hardly driven by the amount of data, and there "
+        "are as many updates; each averages over fewer questions (its noise x {noise}).",
+        after=after.prompts, before=before.prompts, seen=seen_of, noise=f"{noise:.2f}",
+    )  # fmt: skip
 
 
 def limit_effect(before: PlanInputs, after: PlanInputs) -> str:
     """A tighter limit: the longest answers are cut."""
     spread = answers(before)
     limit = float(after.max_tokens or 1)
-    cut = units.show_share(before.truncated)
-    return (
-        f"{cut} of the answers are cut now; about {units.show_share(spread.share_above(limit))} would be at {limit:,.0f} "
-        f"tokens (spread of the lengths: {spread.known_from}). It may change the result: long answers get no reward."
-    )
+    return say(
+        "{now} of the answers are cut now; about {then} would be at {limit} tokens (spread of the lengths: {known}). "
+        "It may change the result: long answers get no reward.",
+        now=units.show_share(before.truncated), then=units.show_share(spread.share_above(limit)), limit=f"{limit:,.0f}",
+        known=spread.known_from,
+    )  # fmt: skip
 
 
 def group_effect(before: PlanInputs, after: PlanInputs) -> str:
@@ -69,11 +74,13 @@ def group_effect(before: PlanInputs, after: PlanInputs) -> str:
     p, words = accuracy_of(before)
     old, new = before.group_size, after.group_size
     noise = math.sqrt(p * (1 - p) / old), math.sqrt(p * (1 - p) / new)
-    return (
-        f"The group baseline's variance grows {old / new:.3g}x (its standard deviation from {noise[0]:.2f} to {noise[1]:.2f} "
-        f"of a right answer), and {units.show_share(silent_groups(p, new))} of the groups instead of "
-        f"{units.show_share(silent_groups(p, old))} carry no signal, {words}: a run can look as if it did not learn."
-    )
+    return say(
+        "The group baseline's variance grows {times}x (its standard deviation from {sd_before} to {sd_after} of a right "
+        "answer), and {after} of the groups instead of {before} carry no signal, {accuracy}: a run can look as if it did "
+        "not learn.",
+        times=f"{old / new:.3g}", sd_before=f"{noise[0]:.2f}", sd_after=f"{noise[1]:.2f}",
+        after=units.show_share(silent_groups(p, new)), before=units.show_share(silent_groups(p, old)), accuracy=words,
+    )  # fmt: skip
 
 
 def eval_effect(before: PlanInputs, after: PlanInputs) -> str:
@@ -81,7 +88,9 @@ def eval_effect(before: PlanInputs, after: PlanInputs) -> str:
     p, words = accuracy_of(before)
     old, new = before.eval_questions or 1, after.eval_questions or 1
     errors = [100 * standard_error(p, n) for n in (old, new)]
-    return (
-        f"Standard error {errors[0]:.1f} -> {errors[1]:.1f} points, 95 % interval ±{_Z95 * errors[0]:.1f} -> "
-        f"±{_Z95 * errors[1]:.1f} points, {words}: fine for trends, too coarse for small differences."
-    )
+    return say(
+        "Standard error {before} -> {after} points, 95 % interval ±{wide_before} -> ±{wide_after} points, {accuracy}: fine "
+        "for trends, too coarse for small differences.",
+        before=f"{errors[0]:.1f}", after=f"{errors[1]:.1f}", wide_before=f"{_Z95 * errors[0]:.1f}",
+        wide_after=f"{_Z95 * errors[1]:.1f}", accuracy=words,
+    )  # fmt: skip

@@ -14,6 +14,7 @@ from timeledger.forecast import Forecast, make_forecast, steps_done
 from timeledger.plan_inputs import LABELS, Bounds, Mode, PlanInputs, Source, plan_inputs
 from timeledger.results import Analysis
 from timeledger.run import Kind
+from timeledger.said import commas, say
 from timeledger.schedule import times_to_come
 from timeledger.step_split import Split, split_step
 from timeledger.throughput import sequences_per_step, single_tok_s
@@ -25,6 +26,10 @@ _BELOW_LIMIT: Final = 4
 #: A run of so many steps that is over is taken as it was at its end; a shorter one as it would go on.
 _LONG_RUN: Final = 30
 _SPREAD_LEVEL: Final = 0.8
+#: How periodic work is known, in words.
+_KNOWN_FROM: Final = {
+    "phase": say("phase"), "event": say("event"), "setting": say("setting"), "residuals": say("residuals"), "given": say("given"),
+}  # fmt: skip
 Known = dict[str, tuple[float | int, Source]]
 
 
@@ -41,7 +46,8 @@ class Calibration:
     def take(self, name: str, value: float | None, kind: Kind, text: str, *, whole: bool = False) -> None:
         """Keep a value that is known and greater than 0; what is not known is left out, never filled in."""
         if value is not None and value > 0:
-            self.values[name] = (round(value) if whole else value, Source(kind=kind, text=f"{text} of {self.name}"))
+            source = Source(kind=kind, text=say("{what} of {run}", what=text, run=self.name))
+            self.values[name] = (round(value) if whole else value, source)
 
     def number(self, name: str) -> float | None:
         """A value kept so far."""
@@ -97,9 +103,14 @@ def calibrate(analysis: Analysis, given: Mapping[str, Any] | None = None) -> Cal
     over = analysis.state in {"finished", "ended early"} and steps_done(analysis.run, analysis.clock) >= _LONG_RUN
     step_s = analysis.clock.step_s if made is None or (over and analysis.clock.step_s) else made.level.recent
     if step_s is None or step_s <= 0:
-        found.take("gen_tok_s", analysis.timing.gen_tok_s, "measured", analysis.timing.gen_tok_s_from or "throughput")
         found.take(
-            "train_tok_s", analysis.timing.train_tok_s, "measured", analysis.timing.train_tok_s_from or "throughput"
+            "gen_tok_s", analysis.timing.gen_tok_s, "measured", analysis.timing.gen_tok_s_from or say("throughput")
+        )
+        found.take(
+            "train_tok_s",
+            analysis.timing.train_tok_s,
+            "measured",
+            analysis.timing.train_tok_s_from or say("throughput"),
         )
         found.notes += _lacking(found, given)
         return found
@@ -107,7 +118,7 @@ def calibrate(analysis: Analysis, given: Mapping[str, Any] | None = None) -> Cal
     _throughputs(found, analysis, split, _tokens(found, given) or _default_tokens(found, given))
     _extra_work(found, analysis, made)
     _fixed(found, analysis, split, made)
-    found.take("startup_s", analysis.clock.warmup_s, "measured", "slow first steps")
+    found.take("startup_s", analysis.clock.warmup_s, "measured", say("slow first steps"))
     if made is not None:
         left = made.remaining(_SPREAD_LEVEL)
         found.spread = (left.low / left.mid, left.high / left.mid) if left.mid > 0 else None
@@ -125,9 +136,18 @@ def _lacking(found: Calibration, given: Mapping[str, Any]) -> list[str]:
         return []
     if len(missing) == len(main):
         return [
-            f"{found.name} holds no throughput, no step time and no length that a plan could use: every number is a default."
+            say(
+                "{run} holds no throughput, no step time and no length that a plan could use: every number is a default.",
+                run=found.name,
+            )
         ]
-    return [f"Not in {found.name}, so a default stands in: {', '.join(missing)}. Type what you measured."]
+    return [
+        say(
+            "Not in {run}, so a default stands in: {names}. Type what you measured.",
+            run=found.name,
+            names=commas(missing),
+        )
+    ]
 
 
 def _batch(found: Calibration, analysis: Analysis) -> None:
@@ -147,15 +167,15 @@ def _batch(found: Calibration, analysis: Analysis) -> None:
             "group_size",
             guess,
             "assumed",
-            f"G is not in the log; it divides the {sequences:g} answers a step",
+            say("G is not in the log; it divides the {answers} answers a step", answers=f"{sequences:g}"),
             whole=True,
         )
-    found.take("group_size", group, _kind(analysis, "group_size"), "settings", whole=True)
+    found.take("group_size", group, _kind(analysis, "group_size"), say("settings"), whole=True)
     found.take(
         "prompts",
         prompts,
         prompts_kind,
-        "settings" if info.number("prompts_per_step") else "answers a step over G",
+        say("settings") if info.number("prompts_per_step") else say("answers a step over G"),
         whole=True,
     )
 
@@ -176,20 +196,20 @@ def _from_tokens(analysis: Analysis) -> float | None:
 
 def _lengths(found: Calibration, analysis: Analysis, given: Mapping[str, Any]) -> None:
     growth = analysis.growth
-    found.take("mean_length", growth.last, "measured", "late mean length")
+    found.take("mean_length", growth.last, "measured", say("late mean length"))
     guessed = growth.limit_from is not None and growth.limit_from.startswith("inferred")
     kind: Kind = "inferred" if guessed else _kind(analysis, "max_tokens")
-    found.take("max_tokens", growth.limit, kind, growth.limit_from or "limit", whole=True)
-    found.take("truncated", growth.truncated_last, "measured", "late truncated share")
-    found.take("first_length", growth.first, "measured", "mean length at the start")
+    found.take("max_tokens", growth.limit, kind, growth.limit_from or say("limit"), whole=True)
+    found.take("truncated", growth.truncated_last, "measured", say("late truncated share"))
+    found.take("first_length", growth.first, "measured", say("mean length at the start"))
     longest = _late(analysis, "len_max")
     if longest is not None and growth.last is not None and longest >= growth.last:
-        found.take("longest", longest, "measured", "late longest answer")
+        found.take("longest", longest, "measured", say("late longest answer"))
     limit = found.number("max_tokens")
     if limit is not None and growth.last is not None and limit < growth.last:
         del found.values["max_tokens"]  # an inferred limit that later answers passed
     if limit is not None and growth.last is None and given.get("mean_length") is None:
-        text = f"no lengths in the log; a share of 1/{_BELOW_LIMIT} of the limit"
+        text = say("no lengths in the log; a share of 1/{part} of the limit", part=_BELOW_LIMIT)
         found.take("mean_length", limit / _BELOW_LIMIT, "assumed", text)
     done, total = steps_done(analysis.run, analysis.clock), _horizon(analysis, given)
     ahead = growth.forecast.filter(growth.forecast["step"] <= total)
@@ -198,18 +218,18 @@ def _lengths(found: Calibration, analysis: Analysis, given: Mapping[str, Any]) -
         middle = ahead["mid"].mean()
         ratio = float(middle) / growth.last if isinstance(middle, int | float) else 1.0
         if abs(ratio - 1) > _NO_GROWTH:
-            found.take("length_growth", ratio, "inferred", f"forecast ({growth.curve}) of the length")
+            found.take("length_growth", ratio, "inferred", say("forecast ({curve}) of the length", curve=growth.curve))
 
 
 def _settings(found: Calibration, analysis: Analysis) -> None:
     info = analysis.run.info
-    found.take("steps", analysis.projection.total_steps, "measured", "planned steps", whole=True)
-    found.take("gpus", info.number("gpus"), "measured", "settings", whole=True)
-    found.take("measured_gpus", info.number("gpus"), "measured", "settings", whole=True)
-    found.take("eval_questions", info.number("eval_questions"), "measured", "settings", whole=True)
+    found.take("steps", analysis.projection.total_steps, "measured", say("planned steps"), whole=True)
+    found.take("gpus", info.number("gpus"), "measured", say("settings"), whole=True)
+    found.take("measured_gpus", info.number("gpus"), "measured", say("settings"), whole=True)
+    found.take("eval_questions", info.number("eval_questions"), "measured", say("settings"), whole=True)
     accuracy = _late(analysis, "acc")
     if accuracy is not None and 0 < accuracy <= 1:
-        found.take("accuracy", accuracy, "measured", "late accuracy")
+        found.take("accuracy", accuracy, "measured", say("late accuracy"))
 
 
 def _throughputs(found: Calibration, analysis: Analysis, split: Split, tokens: float) -> None:
@@ -220,14 +240,16 @@ def _throughputs(found: Calibration, analysis: Analysis, split: Split, tokens: f
     found.take("gen_tok_s", tokens / max(split.sampling_s, 1e-9), split.kinds["sampling"], split.words["sampling"])
     found.take("train_tok_s", tokens / max(split.training_s, 1e-9), split.kinds["training"], split.words["training"])
     if split.logprob_s > 0:
-        found.take("logprob_tok_s", tokens / split.logprob_s, "measured", "log-prob phases over response tokens")
+        found.take("logprob_tok_s", tokens / split.logprob_s, "measured", say("log-prob phases over response tokens"))
     longest, alone = found.number("longest"), single_tok_s(analysis.run)
     if longest is None or split.sampling_s <= 0:
         return
     if alone is not None and longest / alone <= split.sampling_s:
-        found.take("single_tok_s", alone, "measured", "engine lines with one or two requests running")
+        found.take("single_tok_s", alone, "measured", say("engine lines with one or two requests running"))
     elif analysis.timing.driver == "max":
-        found.take("single_tok_s", longest / split.sampling_s, "inferred", "step time that follows the longest answer")
+        found.take(
+            "single_tok_s", longest / split.sampling_s, "inferred", say("step time that follows the longest answer")
+        )
 
 
 def _extra_work(found: Calibration, analysis: Analysis, made: Forecast | None) -> None:
@@ -236,15 +258,16 @@ def _extra_work(found: Calibration, analysis: Analysis, made: Forecast | None) -
     for periodic in analysis.clock.periodic:
         fields = names.get(periodic.kind)
         if fields and periodic.every and periodic.seconds:
-            found.take(fields[0], periodic.every, "measured", periodic.known_from, whole=True)
-            found.take(fields[1], periodic.seconds, "measured", periodic.known_from)
+            how = _KNOWN_FROM.get(periodic.known_from, periodic.known_from)
+            found.take(fields[0], periodic.every, "measured", how, whole=True)
+            found.take(fields[1], periodic.seconds, "measured", how)
 
 
 def _fixed(found: Calibration, analysis: Analysis, split: Split, made: Forecast | None) -> None:
     """Fixed seconds a step with their known parts, and other slow work at the rate at which it is to be expected."""
-    found.take("sync_s", split.sync_s, "measured", "weight sync phase")
-    found.take("sleep_wake_s", split.sleep_wake_s, "measured", "sleep/wake phase")
-    found.take("reward_s", split.reward_s, "measured", "reward phase")
+    found.take("sync_s", split.sync_s, "measured", say("weight sync phase"))
+    found.take("sleep_wake_s", split.sleep_wake_s, "measured", say("sleep/wake phase"))
+    found.take("reward_s", split.reward_s, "measured", say("reward phase"))
     other = 0.0
     if made is not None and made.steps_left > 0:
         scheduled = sum(
@@ -253,11 +276,11 @@ def _fixed(found: Calibration, analysis: Analysis, split: Split, made: Forecast 
             if each.every and each.seconds and each.kind in {"evaluation", "checkpoint"}
         )
         other = max(made.extra_s - scheduled, 0.0) / made.steps_left
-    text = split.words["fixed"] + (
-        " and other slow work, spread over the steps," if other > 0.01 * split.fixed_s else ""
-    )
-    fixed = split.fixed_s + other
-    found.values["fixed_s"] = (fixed, Source(kind=split.kinds["fixed"], text=f"{text} of {found.name}"))
+    what = split.words["fixed"]
+    if other > 0.01 * split.fixed_s:
+        what = say("{what} and other slow work, spread over the steps,", what=what)
+    source = Source(kind=split.kinds["fixed"], text=say("{what} of {run}", what=what, run=found.name))
+    found.values["fixed_s"] = (split.fixed_s + other, source)
 
 
 def _forecast(analysis: Analysis, given: Mapping[str, Any]) -> Forecast | None:

@@ -14,9 +14,16 @@ A message says what, where, what was looked for and what to do. `timeledger.cli.
 
 from __future__ import annotations
 
+from timeledger.said import say
+
 
 class TimeledgerError(Exception):
-    """Base of every error a user may see. `str(error)` is the whole message."""
+    """Base of every error a user may see. `str(error)` is the whole message, `text` the same as it was said."""
+
+    @property
+    def text(self) -> str:
+        """The whole message."""
+        return self.args[0] if self.args and isinstance(self.args[0], str) else str(self)
 
 
 class UnreadableSource(TimeledgerError):
@@ -33,8 +40,8 @@ class BadLog(TimeledgerError):
     def __init__(self, path: str, line: int, text: str) -> None:
         self.path = path
         self.line = line
-        where = f"{path}, line {line}" if line else path
-        super().__init__(f"{where}: {text}")
+        where = say("{path}, line {line}", path=path, line=line) if line else path
+        super().__init__(say("{where}: {text}", where=where, text=text))
 
 
 class NotEnoughSteps(TimeledgerError):
@@ -51,7 +58,7 @@ class ImpossiblePlan(TimeledgerError):
 
     def __init__(self, field: str, text: str) -> None:
         self.field = field
-        super().__init__(f"{field}: {text}")
+        super().__init__(say("{where}: {text}", where=field, text=text))
 
 
 class BadOption(TimeledgerError):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from timeledger.plan_inputs import PlanInputs
+from timeledger.said import say
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +121,18 @@ def find_framework(name: str | None) -> Framework | None:
 def settings(framework: Framework | None, inputs: PlanInputs) -> dict[str, str]:
     """The plan's steps, batch, G and limit under the framework's own names (plain names without a framework)."""
     if framework is None:
-        plain = {"steps": inputs.steps, "prompts per step": inputs.prompts, "answers per prompt (G)": inputs.group_size}
+        plain = {
+            say("steps"): inputs.steps,
+            say("prompts per step"): inputs.prompts,
+            say("answers per prompt (G)"): inputs.group_size,
+        }
         found = {name: str(value) for name, value in plain.items()}
-        return found | ({} if inputs.max_tokens is None else {"limit on answer tokens": str(inputs.max_tokens)})
+        return found | ({} if inputs.max_tokens is None else {say("limit on answer tokens"): str(inputs.max_tokens)})
     batch = inputs.prompts * inputs.group_size if framework.answers_batch else inputs.prompts
     found = steps_setting(framework, inputs, inputs.steps)
     found |= {framework.prompts: str(batch), framework.group: str(inputs.group_size)}
     if framework.key == "verl":
-        found["actor_rollout_ref.actor.ppo_mini_batch_size"] = f"at most {inputs.prompts}"
+        found["actor_rollout_ref.actor.ppo_mini_batch_size"] = say("at most {count}", count=inputs.prompts)
     return found | ({} if inputs.max_tokens is None else {framework.limit: str(inputs.max_tokens)})
 
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from timeledger.gate_first import NOT_LOGGED, unknown
+from timeledger.gate_first import unknown
 from timeledger.gates import Check, View
+from timeledger.said import say
 from timeledger.trend import trend
 from timeledger.units import show_number, show_share
 
 
 def together(view: View) -> Check:
     """Reward and accuracy move the same way."""
-    name, title, gate = "reward_acc", "Reward and accuracy together", "10 steps"
+    name, title, gate = "reward_acc", say("Reward and accuracy together"), say("10 steps")
     floor = view.limits["against_warn"]
-    want = f"correlation above {floor:g}"
+    want = say("correlation above {floor}", floor=f"{floor:g}")
     step, reward, acc = view.column("step"), view.column("reward"), view.column("acc")
     both = np.isfinite(reward) & np.isfinite(acc)
     if both.sum() < 5:
@@ -23,18 +24,16 @@ def together(view: View) -> Check:
             title,
             gate,
             want,
-            f"reward and accuracy are not both {'in this log' if not both.any() else 'known for 5 rows'}",
+            say("reward and accuracy are not both known for 5 rows")
+            if both.any()
+            else say("reward and accuracy are not both in this log"),
         )
     step, reward, acc = step[both], reward[both], acc[both]
     if np.ptp(acc) == 0 or np.ptp(reward) == 0:
-        what = "accuracy" if np.ptp(acc) == 0 else "reward"
-        return unknown(
-            name,
-            title,
-            gate,
-            want,
-            f"the {what} has not moved from {show_number(float(acc[0] if what == 'accuracy' else reward[0]))} yet",
-        )
+        why = say("the reward has not moved from {value} yet", value=show_number(float(reward[0])))
+        if np.ptp(acc) == 0:
+            why = say("the accuracy has not moved from {value} yet", value=show_number(float(acc[0])))
+        return unknown(name, title, gate, want, why)
     found = float(np.corrcoef(reward, acc)[0, 1])
     up, down = trend(step, reward), trend(step, acc)
     if up and down and up.direction == "up" and down.direction == "down":
@@ -45,8 +44,8 @@ def together(view: View) -> Check:
             "fail",
             found,
             want,
-            "The reward rises while accuracy falls: the reward is being gamed.",
-            "Read the best-rewarded answers; fix the reward.",
+            say("The reward rises while accuracy falls: the reward is being gamed."),
+            say("Read the best-rewarded answers; fix the reward."),
         )
     if found < floor and abs(found) * np.sqrt(len(acc)) > 2:
         return Check(
@@ -56,27 +55,28 @@ def together(view: View) -> Check:
             "warn",
             found,
             want,
-            "Reward and accuracy move against each other.",
-            "Read answers with a high reward and a wrong result.",
+            say("Reward and accuracy move against each other."),
+            say("Read answers with a high reward and a wrong result."),
         )
-    return Check(name, title, gate, "pass", found, want, "Reward and accuracy do not contradict each other.")
+    return Check(name, title, gate, "pass", found, want, say("Reward and accuracy do not contradict each other."))
 
 
 def rising(view: View) -> Check:
     """The reward rises, with its uncertainty."""
-    name, title, gate, want = "trend", "Reward rising", "20 steps", "a slope above 0"
+    name, title, gate, want = "trend", say("Reward rising"), say("20 steps"), say("a slope above 0")
     step, reward = view.column("step"), view.column("reward")
     found = trend(step, reward)
     if view.done < 20 or found is None:
         lack = (
-            f"the reward is {NOT_LOGGED}"
+            say("the reward is not in this log")
             if not np.isfinite(reward).any()
-            else f"20 steps are needed, {view.done:,} done"
+            else say("20 steps are needed, {done} done", done=f"{view.done:,}")
         )
         return unknown(name, title, gate, want, lack)
-    told = f"{found.slope:+.2g} a step (90 %: {found.low:+.2g} to {found.high:+.2g})".replace("-", "−")
+    slope, low, high = (f"{each:+.2g}".replace("-", "−") for each in (found.slope, found.low, found.high))
+    told = say("{slope} a step (90 %: {low} to {high})", slope=slope, low=low, high=high)
     if found.direction == "up":
-        return Check(name, title, gate, "pass", found.slope, want, f"The reward rises, {told}.")
+        return Check(name, title, gate, "pass", found.slope, want, say("The reward rises, {slope}.", slope=told))
     surely = trend(step, reward, level=0.99)
     if surely is not None and surely.direction == "down" and abs(found.slope) * found.steps > found.noise:
         return Check(
@@ -86,29 +86,32 @@ def rising(view: View) -> Check:
             "fail",
             found.slope,
             want,
-            f"The reward falls, {told}.",
-            "Stop; check the sign of the reward, the learning rate and the KL term.",
+            say("The reward falls, {slope}.", slope=told),
+            say("Stop; check the sign of the reward, the learning rate and the KL term."),
         )
-    why = f"No rise can be told from the noise yet, {told}."
+    why = say("No rise can be told from the noise yet, {slope}.", slope=told)
     return Check(
-        name, title, gate, "warn", found.slope, want, why, "Go on to 50 steps, or look at reward and groups first."
+        name, title, gate, "warn", found.slope, want, why, say("Go on to 50 steps, or look at reward and groups first.")
     )
 
 
 def cut(view: View) -> Check:
     """Few answers are cut at the limit."""
-    name, title, gate = "truncation", "Answers end by themselves", "20 steps"
+    name, title, gate = "truncation", say("Answers end by themselves"), say("20 steps")
     warn, fail = view.limits["truncated_warn"], view.limits["truncated_fail"]
-    want = f"at most {show_share(warn)} cut"
+    want = say("at most {share} cut", share=show_share(warn))
     values = view.late("truncated")
     if len(values) == 0:
-        return unknown(name, title, gate, want, f"the truncation rate is {NOT_LOGGED}")
+        return unknown(name, title, gate, want, say("the truncation rate is not in this log"))
     late = float(np.mean(values))
     if late <= warn:
-        return Check(name, title, gate, "pass", late, want, "Few answers are cut.")
+        return Check(name, title, gate, "pass", late, want, say("Few answers are cut."))
     limit = view.analysis.growth.limit
-    at = f" at {show_number(limit, 4)} tokens" if limit else ""
-    do = "Raise the limit, or leave cut answers out of the loss; never shorten it now."
+    told = say("{share} of the answers are cut", share=show_share(late))
+    if limit:
+        at = show_number(limit, 4)
+        told = say("{share} of the answers are cut at {limit} tokens", share=show_share(late), limit=at)
+    do = say("Raise the limit, or leave cut answers out of the loss; never shorten it now.")
     if late < fail:
         return Check(
             name,
@@ -117,7 +120,7 @@ def cut(view: View) -> Check:
             "warn",
             late,
             want,
-            f"{show_share(late)} of the answers are cut{at}: their rewards say little.",
+            say("{told}: their rewards say little.", told=told),
             do,
         )
     return Check(
@@ -127,23 +130,23 @@ def cut(view: View) -> Check:
         "fail",
         late,
         want,
-        f"{show_share(late)} of the answers are cut{at}: nothing can be learned from answers that never end.",
+        say("{told}: nothing can be learned from answers that never end.", told=told),
         do,
     )
 
 
 def silent_groups(view: View) -> Check:
     """Groups differ in reward, so that there is something to learn."""
-    name, title, gate = "signal", "Groups with signal", "20 steps"
+    name, title, gate = "signal", say("Groups with signal"), say("20 steps")
     warn, fail = view.limits["silent_warn"], view.limits["silent_fail"]
-    want = f"at most {show_share(warn)} of the groups with one reward for all answers"
+    want = say("at most {share} of the groups with one reward for all answers", share=show_share(warn))
     values = view.late("zero_std")
     if len(values) == 0:
-        return unknown(name, title, gate, want, f"the share of groups without signal is {NOT_LOGGED}")
+        return unknown(name, title, gate, want, say("the share of groups without signal is not in this log"))
     late, early = float(np.mean(values)), float(np.mean(view.first("zero_std", 20)))
     if late <= warn:
-        return Check(name, title, gate, "pass", late, want, "Most groups give a gradient.")
-    told = f"In {show_share(late)} of the groups all answers have the same reward"
+        return Check(name, title, gate, "pass", late, want, say("Most groups give a gradient."))
+    told = say("In {share} of the groups all answers have the same reward", share=show_share(late))
     if late <= fail:
         return Check(
             name,
@@ -152,8 +155,8 @@ def silent_groups(view: View) -> Check:
             "warn",
             late,
             want,
-            f"{told}: that work teaches nothing.",
-            "Leave out prompts that are always solved or never; look at the reward's steps.",
+            say("{told}: that work teaches nothing.", told=told),
+            say("Leave out prompts that are always solved or never; look at the reward's steps."),
         )
     if early <= fail:
         return Check(
@@ -163,8 +166,8 @@ def silent_groups(view: View) -> Check:
             "fail",
             late,
             want,
-            f"{told}; it was {show_share(early)} at first. Nothing is left to learn here.",
-            "Stop, or go on with harder prompts; read a few answers first.",
+            say("{told}; it was {share} at first. Nothing is left to learn here.", told=told, share=show_share(early)),
+            say("Stop, or go on with harder prompts; read a few answers first."),
         )
     return Check(
         name,
@@ -173,17 +176,17 @@ def silent_groups(view: View) -> Check:
         "fail",
         late,
         want,
-        f"{told}, from the start: there is no gradient.",
-        "Check the reward function and the difficulty of the prompts.",
+        say("{told}, from the start: there is no gradient.", told=told),
+        say("Check the reward function and the difficulty of the prompts."),
     )
 
 
 def spread(view: View) -> Check:
     """The reward takes more than one value."""
-    name, title, gate, want = "reward_variance", "Rewards differ", "20 steps", "a spread above 0"
+    name, title, gate, want = "reward_variance", say("Rewards differ"), say("20 steps"), say("a spread above 0")
     reward, std = view.finite("reward"), view.late("reward_std")
     if len(reward) < 2 and len(std) == 0:
-        return unknown(name, title, gate, want, f"the reward is {NOT_LOGGED}")
+        return unknown(name, title, gate, want, say("the reward is not in this log"))
     if len(reward) >= 5 and np.ptp(reward) == 0 and not np.any(view.finite("reward_std") > 0):
         return Check(
             name,
@@ -192,8 +195,8 @@ def spread(view: View) -> Check:
             "fail",
             0.0,
             want,
-            f"Every reward is {show_number(float(reward[0]))}.",
-            "The reward function gives one value for all answers: fix it.",
+            say("Every reward is {reward}.", reward=show_number(float(reward[0]))),
+            say("The reward function gives one value for all answers: fix it."),
         )
     if len(std) >= 5 and np.max(std) == 0:
         return Check(
@@ -203,18 +206,21 @@ def spread(view: View) -> Check:
             "warn",
             0.0,
             want,
-            f"Lately every answer gets the same reward ({show_number(float(view.late('reward')[-1]))}).",
-            "Nothing is learned any more: harder prompts or a finer reward.",
+            say(
+                "Lately every answer gets the same reward ({reward}).",
+                reward=show_number(float(view.late("reward")[-1])),
+            ),
+            say("Nothing is learned any more: harder prompts or a finer reward."),
         )
     late = float(np.mean(std)) if len(std) else float(np.std(reward))
-    return Check(name, title, gate, "pass", late, want, "Answers are told apart.")
+    return Check(name, title, gate, "pass", late, want, say("Answers are told apart."))
 
 
 def gradient(view: View) -> Check:
     """The gradient is there, and does not explode."""
-    name, title, gate = "gradient", "A gradient in every step", "10 steps"
+    name, title, gate = "gradient", say("A gradient in every step"), say("10 steps")
     warn, fail, spike = (view.limits[key] for key in ("still_warn", "still_fail", "spike_warn"))
-    want = f"at most {show_share(warn)} of the steps without one"
+    want = say("at most {share} of the steps without one", share=show_share(warn))
     norm = view.finite("grad_norm")
     late = view.late("grad_norm")
     if len(norm) < 5:
@@ -223,13 +229,16 @@ def gradient(view: View) -> Check:
             title,
             gate,
             want,
-            f"the gradient norm is {NOT_LOGGED}" if not len(norm) else "fewer than 5 rows so far",
+            say("the gradient norm is not in this log") if not len(norm) else say("fewer than 5 rows so far"),
         )
     still = float(np.mean(late == 0))
     silent = view.late("zero_std")
     some = len(silent) > 0 and float(np.mean(silent)) < view.limits["silent_fail"]  # rows are samples of the steps
     if still >= fail and not some:
-        why = f"The gradient is exactly 0 in {show_share(still)} of the late rows: the model does not change any more."
+        why = say(
+            "The gradient is exactly 0 in {share} of the late rows: the model does not change any more.",
+            share=show_share(still),
+        )
         return Check(
             name,
             title,
@@ -238,7 +247,7 @@ def gradient(view: View) -> Check:
             still,
             want,
             why,
-            "Look at rewards and advantages: without a difference inside a group there is no gradient.",
+            say("Look at rewards and advantages: without a difference inside a group there is no gradient."),
         )
     if still >= warn:
         return Check(
@@ -248,8 +257,8 @@ def gradient(view: View) -> Check:
             "warn",
             still,
             want,
-            f"The gradient is exactly 0 in {show_share(still)} of the late rows.",
-            "Many groups give no signal: see there.",
+            say("The gradient is exactly 0 in {share} of the late rows.", share=show_share(still)),
+            say("Many groups give no signal: see there."),
         )
     usual = float(np.median(norm[norm > 0])) if np.any(norm > 0) else 0.0
     if usual > 0 and float(np.max(late)) > spike * usual:
@@ -260,19 +269,23 @@ def gradient(view: View) -> Check:
             "warn",
             float(np.max(late)),
             want,
-            f"A gradient norm of {show_number(float(np.max(late)))} against {show_number(usual)} usually.",
-            "Check clipping and the learning rate.",
+            say(
+                "A gradient norm of {norm} against {usual} usually.",
+                norm=show_number(float(np.max(late))),
+                usual=show_number(usual),
+            ),
+            say("Check clipping and the learning rate."),
         )
-    return Check(name, title, gate, "pass", still, want, "Updates change the model.")
+    return Check(name, title, gate, "pass", still, want, say("Updates change the model."))
 
 
 def stuck(view: View) -> Check:
     """No gradient, no signal and every answer at the limit: the run has diverged."""
     name, title, gate, want = (
         "stuck",
-        "Not stuck",
-        "10 steps",
-        "no stretch of steps with no gradient, no signal and all answers cut",
+        say("Not stuck"),
+        say("10 steps"),
+        say("no stretch of steps with no gradient, no signal and all answers cut"),
     )
     norm, silent, cut_off = (view.column(each) for each in ("grad_norm", "zero_std", "truncated"))
     known = np.isfinite(norm) & np.isfinite(silent) & np.isfinite(cut_off)
@@ -282,7 +295,9 @@ def stuck(view: View) -> Check:
             title,
             gate,
             want,
-            f"gradient norm, groups without signal and truncation are not all {'in this log' if not known.any() else 'known for 5 rows'}",
+            say("gradient norm, groups without signal and truncation are not all known for 5 rows")
+            if known.any()
+            else say("gradient norm, groups without signal and truncation are not all in this log"),
         )
     dead = (norm == 0) & (silent == 1) & (cut_off == 1)
     late = dead[known][-max(5, int(known.sum()) // 4) :]
@@ -296,7 +311,10 @@ def stuck(view: View) -> Check:
             "fail",
             share,
             want,
-            f"Since about step {first:.0f} every answer runs into the limit, all rewards are equal and the gradient is 0: the model has diverged.",
-            "Stop. Lower the learning rate and go back to an earlier checkpoint.",
+            say(
+                "Since about step {step} every answer runs into the limit, all rewards are equal and the gradient is 0: the model has diverged.",
+                step=f"{first:.0f}",
+            ),
+            say("Stop. Lower the learning rate and go back to an earlier checkpoint."),
         )
-    return Check(name, title, gate, "pass", share, want, "The run moves.")
+    return Check(name, title, gate, "pass", share, want, say("The run moves."))

@@ -6,56 +6,77 @@ import math
 from datetime import tzinfo
 
 from timeledger.forecast import steps_done
-from timeledger.results import Breakdown, Clock, Facts, Growth, Projection, State
+from timeledger.results import Breakdown, Clock, Facts, Growth, Projection, Span, State
 from timeledger.run import Run
+from timeledger.said import say
 from timeledger.units import show_interval, show_number, show_seconds, show_share
 
 
-def say(
+def headline(
     run: Run, clock: Clock, breakdown: Breakdown, growth: Growth, projection: Projection, state: State, facts: Facts,
     zone: tzinfo | None = None,
 ) -> str:  # fmt: skip
-    """The headline: the answer first, then what drives it; moments in `zone` (default: the machine's)."""
+    """The answer first, then what drives it; moments in `zone` (default: the machine's)."""
     if not run.has_steps:
-        return (
-            "This is an engine's log: throughput, but no training steps."
-            if run.engine.height
-            else "This log has no training steps."
-        )
+        engine_only = say("This is an engine's log: throughput, but no training steps.")
+        return engine_only if run.engine.height else say("This log has no training steps.")
     if clock.elapsed_s is None:
-        return clock.why or "This file has no time, so neither the time spent nor the end can be told."
-    total = projection.total_steps
-    done = f"{steps_done(run, clock):,}" + (f" of {total:,}" if total else "") + " steps"
+        return clock.why or say("This file has no time, so neither the time spent nor the end can be told.")
+    steps, total = f"{steps_done(run, clock):,}", projection.total_steps
+    done = say("{done} of {total} steps", done=steps, total=f"{total:,}") if total else say("{done} steps", done=steps)
     lead = _lead(done, clock, projection, state, facts, zone)
     why = _why(breakdown, growth)
-    return f"{lead}; {why}." if why else f"{lead}."
+    return say("{lead}; {why}.", lead=lead, why=why) if why else say("{lead}.", lead=lead)
 
 
 def _lead(done: str, clock: Clock, projection: Projection, state: State, facts: Facts, zone: tzinfo | None) -> str:
     spent, rest = show_seconds(clock.elapsed_s), projection.remaining_s
     if state == "finished":
-        return f"Finished: {done} in {spent}"
+        return say("Finished: {done} in {time}", done=done, time=spent)
     if state == "ended early":
-        return f"Ended early after {done}, {spent} in"
-    if rest is None:
-        rate = f", {show_seconds(clock.step_s)} each" if clock.step_s else ""
-        return f"{done} in {spent}{rate}, and no planned number of steps in this log"
-    between = f"between {show_seconds(rest.low)} and {show_seconds(rest.high)}"
+        return say("Ended early after {done}, {time} in", done=done, time=spent)
+    if rest is not None:
+        return _to_come(done, rest, projection, state, facts, zone)
+    if projection.total_steps is not None:
+        return say("{done} in {time}, too early to tell when it ends", done=done, time=spent)
+    if clock.step_s:
+        each = show_seconds(clock.step_s)
+        return say(
+            "{done} in {time}, {each} each, and no planned number of steps in this log",
+            done=done,
+            time=spent,
+            each=each,
+        )
+    return say("{done} in {time}, and no planned number of steps in this log", done=done, time=spent)
+
+
+def _to_come(done: str, rest: Span, projection: Projection, state: State, facts: Facts, zone: tzinfo | None) -> str:
+    between = say("between {low} and {high}", low=show_seconds(rest.low), high=show_seconds(rest.high))
+    left = show_seconds(rest.mid)
     if projection.too_early:
-        return f"{done} done, too early for more than a range: {between} to go"
+        return say("{done} done, too early for more than a range: {between} to go", done=done, between=between)
     if state == "stalled":
-        return f"Stalled after {done}: no new step for too long; {show_seconds(rest.mid)} of work would be left ({between})"
+        return say(
+            "Stalled after {done}: no new step for too long; {time} of work would be left ({between})",
+            done=done, time=left, between=between,
+        )  # fmt: skip
     if projection.finish_at is not None and state == "running":
-        return f"Finishes {show_interval(*projection.finish_at, facts.now, zone)} ({show_share(projection.level)}): {done} done"
-    return f"{done} done, {show_seconds(rest.mid)} to go ({between})"
+        when, level = show_interval(*projection.finish_at, facts.now, zone), show_share(projection.level)
+        return say("Finishes {when} ({level}): {done} done", when=when, level=level, done=done)
+    return say("{done} done, {time} to go ({between})", done=done, time=left, between=between)
 
 
 def _why(breakdown: Breakdown, growth: Growth) -> str:
     """What a step's time goes to, and whether the answers changed."""
-    said = []
-    if breakdown.sampling_share is not None and breakdown.sampling_share > 0:
-        said.append(f"sampling takes {show_share(breakdown.sampling_share)} of a step")
-    if growth.growth is not None and growth.growth > 0 and abs(math.log(growth.growth)) > 0.1:
-        way = "grew" if growth.growth > 1 else "shrank"
-        said.append(f"answers {way} from {show_number(growth.first)} to {show_number(growth.last)} tokens")
-    return " and ".join(said)
+    share = breakdown.sampling_share
+    sampling = (
+        say("sampling takes {share} of a step", share=show_share(share)) if share is not None and share > 0 else ""
+    )
+    if growth.growth is None or growth.growth <= 0 or abs(math.log(growth.growth)) <= 0.1:
+        return sampling
+    first, last = show_number(growth.first), show_number(growth.last)
+    if growth.growth > 1:
+        answers = say("answers grew from {first} to {last} tokens", first=first, last=last)
+    else:
+        answers = say("answers shrank from {first} to {last} tokens", first=first, last=last)
+    return say("{sampling} and {answers}", sampling=sampling, answers=answers) if sampling else answers

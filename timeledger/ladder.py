@@ -8,14 +8,19 @@ from pydantic import BaseModel, ConfigDict
 
 from timeledger.frameworks import Framework, steps_setting, written
 from timeledger.plan_inputs import PlanInputs
+from timeledger.run import Text
+from timeledger.said import say
 from timeledger.step_cost import step_cost, total_s
 
 #: Loading the model and starting the engine, where nobody says otherwise: with it the lesson's three tests take 25 minutes.
 LOAD_S: Final = 140.0
 _GATES: Final = (
-    (2, "no out-of-memory error, and one full cycle: generate, reward, update, weight sync"),
-    (10, "ratio near 1, adv_std neither 0 nor exploding, reward and accuracy moving the same way, memory to spare"),
-    (20, "the trend is right: reward rises; from here the measured step time beats any formula"),
+    (2, say("no out-of-memory error, and one full cycle: generate, reward, update, weight sync")),
+    (
+        10,
+        say("ratio near 1, adv_std neither 0 nor exploding, reward and accuracy moving the same way, memory to spare"),
+    ),
+    (20, say("the trend is right: reward rises; from here the measured step time beats any formula")),
 )
 
 
@@ -26,7 +31,7 @@ class Rung(BaseModel):
 
     steps: int
     seconds: float
-    must_show: str
+    must_show: Text
     command: str | None
 
 
@@ -56,7 +61,7 @@ def ladder(inputs: PlanInputs, framework: Framework | None = None, load_s: float
     last = Rung(
         steps=inputs.steps,
         seconds=load + total_s(inputs),
-        must_show="the step time stays what the 20 steps said, apart from what longer answers cost",
+        must_show=say("the step time stays what the 20 steps said, apart from what longer answers cost"),
         command=None if framework is None else written(framework, steps_setting(framework, inputs, inputs.steps)),
     )
     return Ladder(

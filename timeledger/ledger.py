@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from timeledger.results import Analysis
+from timeledger.said import listing, say
 from timeledger.throughput import sequences_per_step
 from timeledger.units import show_number, show_seconds
 
@@ -114,7 +115,9 @@ def difference(a: Stretch, b: Stretch) -> Ledger:
     found = tuple(
         LedgerPart(name, seconds, seconds / total if total else None) for name, seconds in parts.items() if seconds
     )
-    why = None if both_lengths else "A log without answer lengths cannot tell longer answers from a slower machine."
+    why = (
+        None if both_lengths else say("A log without answer lengths cannot tell longer answers from a slower machine.")
+    )
     return Ledger(
         a.name, b.name, a.step_s, b.step_s, total, found, verdict, _sentence(a, b, total, parts, verdict), why
     )
@@ -144,49 +147,63 @@ def _verdict(total: float, base: float, parts: dict[Part, float], *, told: bool)
 
 
 _WORDS: Final[dict[Part, tuple[str, str]]] = {
-    "longer answers": ("longer answers", "shorter answers"),
-    "batch": ("a larger batch", "a smaller batch"),
-    "seconds a token": ("more seconds a token", "fewer seconds a token"),
-    "fixed overhead": ("more fixed overhead", "less fixed overhead"),
-    "evaluation and checkpoints": ("more evaluation and checkpoints", "less evaluation and checkpoints"),
-    "warm-up": ("more warm-up", "less warm-up"),
-    "lost time": ("more lost time", "less lost time"),
-    "rest": ("what this log cannot split", "what this log cannot split"),
+    "longer answers": (say("longer answers"), say("shorter answers")),
+    "batch": (say("a larger batch"), say("a smaller batch")),
+    "seconds a token": (say("more seconds a token"), say("fewer seconds a token")),
+    "fixed overhead": (say("more fixed overhead"), say("less fixed overhead")),
+    "evaluation and checkpoints": (say("more evaluation and checkpoints"), say("less evaluation and checkpoints")),
+    "warm-up": (say("more warm-up"), say("less warm-up")),
+    "lost time": (say("more lost time"), say("less lost time")),
+    "rest": (say("what this log cannot split"), say("what this log cannot split")),
 }
 
 
 def _sentence(a: Stretch, b: Stretch, total: float, parts: dict[Part, float], verdict: Verdict) -> str:
     """The difference as a colleague would say it."""
-    there = f"{show_seconds(b.step_s)} against {show_seconds(a.step_s)} a step"
-    lengths = ""
-    if a.length is not None and b.length is not None and a.length_kind == b.length_kind:
-        which = "longest " if a.length_kind == "max" else ""
-        lengths = f" ({which}{show_number(a.length)} → {show_number(b.length)} tokens)"
+    there = say("{b} against {a} a step", b=show_seconds(b.step_s), a=show_seconds(a.step_s))
     if verdict == "same pace":
-        kept = (
-            f"; answers {show_number(a.length)} → {show_number(b.length)} tokens"
-            if lengths and a.length != b.length
-            else ""
-        )
-        return f"{b.name} keeps the pace of {a.name}: {there}{kept}."
+        return _same_pace(a, b, there)
+    lengths = _lengths(a, b)
     floor = 0.05 * abs(total)
     told = sorted(((n, s) for n, s in parts.items() if abs(s) > floor), key=lambda each: -each[1] / total)
     causes = [_cause(name, seconds, lengths) for name, seconds in told if seconds * total > 0]
     against = [_cause(name, seconds, lengths) for name, seconds in told if seconds * total < 0]
-    more = "longer" if total > 0 else "shorter"
-    head = f"A step of {b.name} takes {show_seconds(abs(total))} {more} than one of {a.name} ({there})"
-    said = f"{head}: {_and(causes)}" if causes else head
-    return f"{said}; against it, {_and(against)}." if causes and against else f"{said}."
+    names = {"a": a.name, "b": b.name, "time": show_seconds(abs(total)), "there": there}
+    if total > 0:
+        head = say("A step of {b} takes {time} longer than one of {a} ({there})", **names)
+    else:
+        head = say("A step of {b} takes {time} shorter than one of {a} ({there})", **names)
+    if not causes:
+        return say("{done}.", done=head)
+    if not against:
+        return say("{head}: {causes}.", head=head, causes=listing(causes))
+    return say("{head}: {causes}; against it, {against}.", head=head, causes=listing(causes), against=listing(against))
+
+
+def _same_pace(a: Stretch, b: Stretch, there: str) -> str:
+    names = {"a": a.name, "b": b.name, "there": there}
+    if a.length is None or b.length is None or a.length_kind != b.length_kind or a.length == b.length:
+        return say("{b} keeps the pace of {a}: {there}.", **names)
+    lengths = {"first": show_number(a.length), "last": show_number(b.length)}
+    return say("{b} keeps the pace of {a}: {there}; answers {first} → {last} tokens.", **names, **lengths)
+
+
+def _lengths(a: Stretch, b: Stretch) -> str:
+    """The lengths that longer answers are told with."""
+    if a.length is None or b.length is None or a.length_kind != b.length_kind:
+        return ""
+    first, last = show_number(a.length), show_number(b.length)
+    if a.length_kind == "max":
+        return say("longest {first} → {last} tokens", first=first, last=last)
+    return say("{first} → {last} tokens", first=first, last=last)
 
 
 def _cause(name: Part, seconds: float, lengths: str) -> str:
     """One part in words: `5.0 s by longer answers (200 → 400 tokens)`."""
-    words = _WORDS[name][0 if seconds > 0 else 1]
-    return f"{show_seconds(abs(seconds))} by {words}{lengths if name == 'longer answers' else ''}"
-
-
-def _and(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    time, cause = show_seconds(abs(seconds)), _WORDS[name][0 if seconds > 0 else 1]
+    if name != "longer answers" or not lengths:
+        return say("{time} by {cause}", time=time, cause=cause)
+    return say("{time} by {cause} ({lengths})", time=time, cause=cause, lengths=lengths)
 
 
 # --- stretches -------------------------------------------------------------------------------------------------
@@ -278,7 +295,7 @@ def between(a: Analysis, b: Analysis) -> Ledger:
 
 def within(analysis: Analysis) -> Ledger:
     """Longer answers or a slower machine? The late part of a run against its early part (a quarter each, warm-up left out)."""
-    early, late = "the early part", "the late part"
+    early, late = say("the early part"), say("the late part")
     cuts = _quarters(analysis)
     if cuts is None:
         return _ledger(early, late, None, None)
@@ -305,6 +322,6 @@ def _quarters(analysis: Analysis) -> tuple[tuple[int, int], tuple[int, int]] | N
 def _ledger(name_a: str, name_b: str, a: Stretch | None, b: Stretch | None) -> Ledger:
     if a is not None and b is not None:
         return difference(a, b)
-    lacking = " and ".join(name for name, each in ((name_a, a), (name_b, b)) if each is None)
-    text = f"The difference cannot be split: {lacking} has too few timed steps."
+    lacking = listing(name for name, each in ((name_a, a), (name_b, b)) if each is None)
+    text = say("The difference cannot be split: {lacking} has too few timed steps.", lacking=lacking)
     return Ledger(name_a, name_b, a.step_s if a else None, b.step_s if b else None, None, (), "unknown", text, text)

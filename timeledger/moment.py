@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, tzinfo
 
-from timeledger.headline import say
+from timeledger.headline import headline
 from timeledger.results import Analysis
 from timeledger.state import find_state
 
@@ -19,5 +19,5 @@ def at(analysis: Analysis, now: datetime, zone: tzinfo | None = None) -> Analysi
         projection = replace(projection, finish_at=(low, mid, high))
     run, clock = analysis.run, analysis.clock
     state = find_state(run, clock, projection, facts)
-    told = say(run, clock, analysis.breakdown, analysis.growth, projection, state, facts, zone)
+    told = headline(run, clock, analysis.breakdown, analysis.growth, projection, state, facts, zone)
     return replace(analysis, facts=facts, projection=projection, state=state, headline=told)

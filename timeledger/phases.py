@@ -74,7 +74,8 @@ def _named_waits(phases: pl.DataFrame, top: pl.DataFrame) -> pl.DataFrame:
     """A wait that says what it waited for (slime's `train_wait`): its children count, and the wait is what remains."""
     plain = ~pl.col("overlaps").fill_null(False)
     waits = top.filter((pl.col("phase") == "wait") & plain).select(*_ROW, pl.col("name").alias("parent"), pl.col("seconds").alias("whole"))  # fmt: skip
-    children = phases.filter(plain).join(waits, on=[*_ROW, "parent"])
+    inner = phases.filter(plain & (pl.col("parent") != pl.col("name")))
+    children = inner.join(waits, on=[*_ROW, "parent"])
     sums = children.group_by(*_ROW, "parent").agg(pl.col("seconds").sum().alias("named"), pl.col("whole").first())
     sums = sums.filter(pl.col("named") <= 1.01 * pl.col("whole"))
     if sums.is_empty():

@@ -23,7 +23,8 @@ from timeledger.plan_hints import LEAST_GROUP, hints, loud
 from timeledger.plan_inputs import LABELS, MODES, Mode, PlanInputs, Source, plan_inputs
 from timeledger.plan_interval import ASSUMED_ERROR, interval
 from timeledger.results import PhaseShare, Span
-from timeledger.run import Kind
+from timeledger.run import Kind, Text
+from timeledger.said import say
 from timeledger.step_cost import checkpoints, eval_s, evaluations, late_length, step_cost, total_s
 
 __all__ = [
@@ -87,12 +88,12 @@ class Estimate(BaseModel):
     step_s: float
     total_s: Span
     cost: Cost | None
-    hints: tuple[str, ...]
+    hints: tuple[Text, ...]
     hidden: tuple[PhaseShare, ...] = ()
     once_s: float = 0.0
     floor_s: float | None = None
-    because: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    because: tuple[Text, ...] = ()
+    warnings: tuple[Text, ...] = ()
 
     def share(self, phase: str) -> float:
         """A part's share of the step, 0..1; 0 when the plan has no such part."""
@@ -151,12 +152,12 @@ def cost(inputs: PlanInputs, seconds: float) -> Cost | None:
 
 #: The lesson's five experiments: title and the change; the last asks what fits into three hours.
 EXPERIMENTS: Final[tuple[tuple[str, Callable[[PlanInputs], dict[str, Any]]], ...]] = (
-    ("As it is: look at the sampling share", lambda inputs: {}),
-    ("Group size doubled", lambda inputs: {"group_size": inputs.group_size * 2}),
-    ("Group size halved", lambda inputs: {"group_size": max(LEAST_GROUP, inputs.group_size // 2)}),
-    ("Answers twice as long", lambda inputs: {"mean_length": inputs.mean_length * 2, "max_tokens": None}),
-    ("Four times the prompts: watch the overhead's share", lambda inputs: {"prompts": inputs.prompts * 4}),
-    ("Only 3 hours: as many steps as fit", lambda inputs: {"steps": steps_within(inputs, 3 * units.HOUR)}),
+    (say("As it is: look at the sampling share"), lambda inputs: {}),
+    (say("Group size doubled"), lambda inputs: {"group_size": inputs.group_size * 2}),
+    (say("Group size halved"), lambda inputs: {"group_size": max(LEAST_GROUP, inputs.group_size // 2)}),
+    (say("Answers twice as long"), lambda inputs: {"mean_length": inputs.mean_length * 2, "max_tokens": None}),
+    (say("Four times the prompts: watch the overhead's share"), lambda inputs: {"prompts": inputs.prompts * 4}),
+    (say("Only 3 hours: as many steps as fit"), lambda inputs: {"steps": steps_within(inputs, 3 * units.HOUR)}),
 )
 
 
@@ -184,9 +185,9 @@ def sweep(inputs: PlanInputs, field: str, values: Sequence[Any]) -> tuple[Estima
         ImpossiblePlan: no such input, or a value that cannot describe a run.
     """
     if field not in LABELS:
-        raise ImpossiblePlan(field, f"no such input; the inputs are {', '.join(LABELS)}.")
+        raise ImpossiblePlan(field, say("no such input; the inputs are {names}.", names=", ".join(LABELS)))
     if not values:
-        raise ImpossiblePlan(LABELS[field], "a sweep needs at least one value.")
+        raise ImpossiblePlan(LABELS[field], say("a sweep needs at least one value."))
     given = {name: value for name, value in inputs if name not in {"sources", "ranges", "spread", field}}
     sources = {name: source for name, source in inputs.sources.items() if name != field}
     ranges = {name: ends for name, ends in inputs.ranges.items() if name != field}

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from timeledger import units
 from timeledger.errors import ImpossiblePlan
-from timeledger.run import Kind
+from timeledger.run import Kind, Text
+from timeledger.said import lower, say
 
 Mode = Literal["colocate", "split", "one-step-off"]
 #: colocate: sampling and training take turns on the same GPUs. split: two pools that take turns (no sleep/wake).
@@ -20,39 +22,39 @@ MODES: Final[tuple[Mode, ...]] = ("colocate", "split", "one-step-off")
 Bounds = tuple[float, float]
 
 LABELS: Final = {
-    "prompts": "prompts per step",
-    "group_size": "group size G",
-    "mean_length": "mean answer length",
-    "gen_tok_s": "generation throughput",
-    "train_tok_s": "training throughput",
-    "fixed_s": "fixed overhead",
-    "steps": "steps",
-    "max_tokens": "limit on answer tokens",
-    "eval_every": "steps between evaluations",
-    "eval_s": "seconds of one evaluation",
-    "save_every": "steps between checkpoints",
-    "save_s": "seconds of one checkpoint",
-    "gpus": "GPUs",
-    "price_per_gpu_hour": "price of a GPU-hour",
-    "first_length": "mean answer length at the start",
-    "length_growth": "growth of the answers to come",
-    "longest": "longest answer of a step",
-    "truncated": "share of answers cut at the limit",
-    "single_tok_s": "throughput of a single answer",
-    "logprob_tok_s": "log-prob throughput",
-    "logprob_s": "seconds of log-probs a step",
-    "sync_s": "weight sync",
-    "sleep_wake_s": "sleep/wake",
-    "reward_s": "reward",
-    "startup_s": "slow first steps",
-    "eval_questions": "evaluation questions",
-    "eval_length": "answer length in evaluations",
-    "accuracy": "accuracy",
-    "data_size": "questions in the training data",
-    "mode": "mode",
-    "gen_gpus": "GPUs that generate",
-    "measured_gpus": "GPUs the throughputs were measured on",
-    "gpu_scaling": "share of an added GPU's throughput that arrives",
+    "prompts": say("prompts per step"),
+    "group_size": say("group size G"),
+    "mean_length": say("mean answer length"),
+    "gen_tok_s": say("generation throughput"),
+    "train_tok_s": say("training throughput"),
+    "fixed_s": say("fixed overhead"),
+    "steps": say("steps"),
+    "max_tokens": say("limit on answer tokens"),
+    "eval_every": say("steps between evaluations"),
+    "eval_s": say("seconds of one evaluation"),
+    "save_every": say("steps between checkpoints"),
+    "save_s": say("seconds of one checkpoint"),
+    "gpus": say("GPUs"),
+    "price_per_gpu_hour": say("price of a GPU-hour"),
+    "first_length": say("mean answer length at the start"),
+    "length_growth": say("growth of the answers to come"),
+    "longest": say("longest answer of a step"),
+    "truncated": say("share of answers cut at the limit"),
+    "single_tok_s": say("throughput of a single answer"),
+    "logprob_tok_s": say("log-prob throughput"),
+    "logprob_s": say("seconds of log-probs a step"),
+    "sync_s": say("weight sync"),
+    "sleep_wake_s": say("sleep/wake"),
+    "reward_s": say("reward"),
+    "startup_s": say("slow first steps"),
+    "eval_questions": say("evaluation questions"),
+    "eval_length": say("answer length in evaluations"),
+    "accuracy": say("accuracy"),
+    "data_size": say("questions in the training data"),
+    "mode": say("mode"),
+    "gen_gpus": say("GPUs that generate"),
+    "measured_gpus": say("GPUs the throughputs were measured on"),
+    "gpu_scaling": say("share of an added GPU's throughput that arrives"),
 }
 _TEXT: Final = ("mode", "currency")
 #: Never a range: they say what is done, not how fast.
@@ -65,7 +67,7 @@ class Source(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: Kind
-    text: str
+    text: Text
 
 
 class PlanInputs(BaseModel):
@@ -119,7 +121,7 @@ class PlanInputs(BaseModel):
 
     def source(self, field: str) -> Source:
         """Where a field's value comes from."""
-        return self.sources.get(field, Source(kind="assumed", text="default"))
+        return self.sources.get(field, Source(kind="assumed", text=say("default")))
 
 
 #: Fields that hold whole numbers.
@@ -145,7 +147,7 @@ def plan_inputs(
         ImpossiblePlan: a value cannot describe a run; the text names the field.
     """
     given = {name: value for name, value in values.items() if value is not None}
-    typed = {name: Source(kind="assumed", text="typed in") for name in given}
+    typed = {name: Source(kind="assumed", text=say("typed in")) for name in given}
     if "sequences" in given:
         given["prompts"] = _prompts(given.pop("sequences"), given.get("group_size", PlanInputs().group_size))
     bounds: dict[str, Bounds] = dict(ranges or {})
@@ -172,8 +174,20 @@ def _checked(values: Mapping[str, Any]) -> PlanInputs:
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "input"
-        text = first["msg"][0].lower() + first["msg"][1:]
-        raise ImpossiblePlan(LABELS.get(name, name), f"{first.get('input')!r} cannot be used: {text}.") from error
+        why = say("{value} cannot be used: {why}.", value=repr(first.get("input")), why=_why(first))
+        raise ImpossiblePlan(LABELS.get(name, name), why) from error
+
+
+def _why(first: ErrorDetails) -> str:
+    """What pydantic says of a value, in words of our own where it is a bound."""
+    bounds = first.get("ctx", {})
+    if "ge" in bounds:
+        return say("input should be greater than or equal to {bound}", bound=f"{bounds['ge']:.12g}")
+    if "gt" in bounds:
+        return say("input should be greater than {bound}", bound=f"{bounds['gt']:.12g}")
+    if "le" in bounds:
+        return say("input should be less than or equal to {bound}", bound=f"{bounds['le']:.12g}")
+    return lower(first["msg"])
 
 
 def _read(name: str, value: Any) -> Any:
@@ -189,18 +203,20 @@ def _read(name: str, value: Any) -> Any:
         return _bounds(name, units.number(low), units.number(high), value)
     number = units.number(value)
     if number is None:
-        raise ImpossiblePlan(LABELS.get(name, name), f"{value!r} is not a number (nor a range such as 2500..3500).")
+        raise ImpossiblePlan(
+            LABELS.get(name, name), say("{value} is not a number (nor a range such as 2500..3500).", value=repr(value))
+        )
     return int(number) if math.isfinite(number) and number.is_integer() and name in WHOLE else number
 
 
 def _bounds(name: str, low: Any, high: Any, shown: str) -> Bounds:
     label = LABELS.get(name, name)
     if not isinstance(low, int | float) or not isinstance(high, int | float):
-        raise ImpossiblePlan(label, f"{shown!r} is not a range of two numbers such as 2500..3500.")
+        raise ImpossiblePlan(label, say("{value} is not a range of two numbers such as 2500..3500.", value=repr(shown)))
     if name in _EXACT:
-        raise ImpossiblePlan(label, f"{shown!r}: one number is wanted, not a range.")
+        raise ImpossiblePlan(label, say("{value}: one number is wanted, not a range.", value=repr(shown)))
     if not low <= high:
-        raise ImpossiblePlan(label, f"{shown!r}: the low end comes first.")
+        raise ImpossiblePlan(label, say("{value}: the low end comes first.", value=repr(shown)))
     return float(low), float(high)
 
 
@@ -220,7 +236,12 @@ def _prompts(sequences: Any, group: Any) -> int:
     whole, size = _read("prompts", sequences), _read("group_size", group)
     if not isinstance(whole, int) or not isinstance(size, int) or size < 1 or whole < 1 or whole % size:
         raise ImpossiblePlan(
-            LABELS["group_size"], f"{group} does not divide the {sequences} answers of a step: a group would be cut."
+            LABELS["group_size"],
+            say(
+                "{group} does not divide the {answers} answers of a step: a group would be cut.",
+                group=group,
+                answers=sequences,
+            ),
         )
     return whole // size
 
@@ -235,22 +256,38 @@ def _fit_together(inputs: PlanInputs) -> None:
     if limit is not None and limit < inputs.mean_length:
         raise ImpossiblePlan(
             LABELS["max_tokens"],
-            f"{limit} is below the mean answer length of {inputs.mean_length:g}; no answer can be longer than the limit.",
+            say(
+                "{limit} is below the mean answer length of {mean}; no answer can be longer than the limit.",
+                limit=limit,
+                mean=f"{inputs.mean_length:g}",
+            ),
         )
     if inputs.longest is not None and inputs.longest < inputs.mean_length:
         raise ImpossiblePlan(
             LABELS["longest"],
-            f"{inputs.longest:g} is below the mean answer length of {inputs.mean_length:g}.",
+            say(
+                "{longest} is below the mean answer length of {mean}.",
+                longest=f"{inputs.longest:g}",
+                mean=f"{inputs.mean_length:g}",
+            ),
         )
     parts = (inputs.sync_s or 0.0) + (inputs.sleep_wake_s or 0.0)
     if parts > inputs.fixed_s * (1 + 1e-9):
         raise ImpossiblePlan(
-            LABELS["fixed_s"], f"{inputs.fixed_s:g} s is less than weight sync and sleep/wake together ({parts:g} s)."
+            LABELS["fixed_s"],
+            say(
+                "{fixed} s is less than weight sync and sleep/wake together ({parts} s).",
+                fixed=f"{inputs.fixed_s:g}",
+                parts=f"{parts:g}",
+            ),
         )
     if inputs.logprob_s is not None and inputs.logprob_tok_s is not None:
-        raise ImpossiblePlan(LABELS["logprob_s"], "give either seconds or a throughput, not both.")
+        raise ImpossiblePlan(LABELS["logprob_s"], say("give either seconds or a throughput, not both."))
     if inputs.gen_gpus is not None and inputs.mode == "colocate":
-        raise ImpossiblePlan(LABELS["gen_gpus"], "only the modes split and one-step-off have GPUs that only generate.")
+        raise ImpossiblePlan(
+            LABELS["gen_gpus"], say("only the modes split and one-step-off have GPUs that only generate.")
+        )
     if inputs.gen_gpus is not None and (inputs.gpus is None or inputs.gen_gpus >= inputs.gpus):
-        have = "no number of GPUs is given" if inputs.gpus is None else f"{inputs.gpus} GPUs in all"
-        raise ImpossiblePlan(LABELS["gen_gpus"], f"{inputs.gen_gpus} leaves no GPU to train: {have}.")
+        have = say("no number of GPUs is given") if inputs.gpus is None else say("{gpus} GPUs in all", gpus=inputs.gpus)
+        why = say("{gpus} leaves no GPU to train: {have}.", gpus=inputs.gen_gpus, have=have)
+        raise ImpossiblePlan(LABELS["gen_gpus"], why)

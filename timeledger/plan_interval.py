@@ -8,6 +8,7 @@ from typing import Final
 from timeledger import units
 from timeledger.plan_inputs import LABELS, NUMBERS, WHOLE, Bounds, PlanInputs
 from timeledger.results import Span
+from timeledger.said import say
 from timeledger.step_cost import SCALING_RANGE, step_cost, total_s
 
 #: How far a calculation from measured throughputs and a late mean length may be off; the calculator's interval.
@@ -29,16 +30,22 @@ def interval(inputs: PlanInputs) -> tuple[Span, tuple[str, ...]]:
         least, most = _moved(inputs, name, ends, mid)
         up, down = math.hypot(up, most), math.hypot(down, least)
         if max(least, most) >= 0.005:
-            words.append(f"{LABELS[name]} {_show(name, ends)}: {_share(-least)} to {_share(most)}")
+            words.append(
+                say(
+                    "{input} {range}: {low} to {high}",
+                    input=LABELS[name], range=_show(name, ends), low=_share(-least), high=_share(most),
+                )
+            )  # fmt: skip
     if inputs.spread is not None:
         low, high = (math.log(max(each, 1e-9)) for each in inputs.spread)
         up, down = math.hypot(up, max(high, 0.0)), math.hypot(down, min(low, 0.0))
-        words.append(f"the measured run's own spread: {_share(min(low, 0.0))} to {_share(max(high, 0.0))}")
+        swing = {"low": _share(min(low, 0.0)), "high": _share(max(high, 0.0))}
+        words.append(say("the measured run's own spread: {low} to {high}", **swing))
     rest = _assumed(inputs)
     if rest > 0:
         up = math.hypot(up, math.log(1 + ASSUMED_ERROR) * rest)
         down = math.hypot(down, math.log(1 - ASSUMED_ERROR) * rest)
-        words.append(f"what has no range, assumed: ±{units.show_share(ASSUMED_ERROR * rest)}")
+        words.append(say("what has no range, assumed: ±{share}", share=units.show_share(ASSUMED_ERROR * rest)))
     return Span(mid * math.exp(-down), mid, mid * math.exp(up)), tuple(words)
 
 
@@ -91,4 +98,5 @@ def _show(name: str, ends: Bounds) -> str:
 
 
 def _share(log: float) -> str:
-    return f"{'+' if log >= 0 else '−'}{units.show_share(abs(math.expm1(log)))}"
+    change = units.show_share(abs(math.expm1(log)))
+    return say("+{share}", share=change) if log >= 0 else say("−{share}", share=change)

@@ -8,6 +8,7 @@ from typing import Final
 import polars as pl
 
 from timeledger.run import Note, Run
+from timeledger.said import say
 
 #: Thirty years in seconds; a longer time in a log is a time stamp, a counter or damage.
 LONGEST_S: Final = 1e9
@@ -24,7 +25,10 @@ def plausible(run: Run) -> Run:
     if not count:
         return run
     note = Note(
-        "skipped", 0, "numbers too large for a run (times over 30 years, counts over 10^15) are left out", count
+        "skipped",
+        0,
+        say("numbers too large for a run (times over 30 years, counts over 10^15) are left out"),
+        count,
     )
     return replace(run, steps=steps, phases=phases.drop_nulls("seconds"), progress=progress).with_notes(note)
 

@@ -13,7 +13,9 @@ import polars as pl
 from timeledger.forecast import ENOUGH_STEPS, Forecast, make_forecast, steps_done
 from timeledger.reasons import reasons, warnings
 from timeledger.results import Clock, Facts, Growth, Projection, Span, Timing
+from timeledger.rows import Rows
 from timeledger.run import Run
+from timeledger.said import say, sentences
 from timeledger.units import shift, show_seconds
 
 FAN: Final = pl.Schema(
@@ -25,19 +27,20 @@ MAX_FAN: Final = 200
 def total_steps(run: Run, facts: Facts) -> tuple[int | None, str | None]:
     """The planned number of steps and where it is from."""
     if facts.total_steps is not None and facts.total_steps > 0:
-        return facts.total_steps, "given"
+        return facts.total_steps, say("given")
     known = run.info.number("total_steps")
     if known is not None and math.isfinite(known) and known >= 1:
         return int(known), run.info.settings["total_steps"].source
     totals = run.progress["total"].drop_nulls()
     if totals.len() and isinstance(last := totals[-1], int) and last > 0:
-        return last, "progress bar"
+        return last, say("progress bar")
     return None, None
 
 
 def project(
-    run: Run, clock: Clock, timing: Timing, growth: Growth, facts: Facts | None = None, factor: float = 1.0
-) -> Projection:
+    run: Run, clock: Clock, timing: Timing, growth: Growth, facts: Facts | None = None, factor: float = 1.0,
+    rows: Rows | None = None,
+) -> Projection:  # fmt: skip
     """Remaining and total time with an interval at `facts.level`, a worst case, and the reasons in words.
 
     Remaining time counts from the last step the log knows of; a run that is over has none left, and its total is
@@ -47,17 +50,17 @@ def project(
     total, source = total_steps(run, facts)
     position = clock.position
     if clock.elapsed_s is None or position is None:
-        return _nothing(total, source, facts, clock.why or "This log has no time, so the end cannot be computed.")
+        return _nothing(total, source, facts, clock.why or say("This log has no time, so the end cannot be computed."))
     over = run.info.ended is not None and facts.total_steps is None
     if over or (total is not None and steps_done(run, clock) >= total):
         return _ended(run, clock, total, source, facts)
     if total is None:
-        rate = f" An ordinary step takes {show_seconds(clock.step_s)}." if clock.step_s else ""
-        why = "This log does not say how many steps are planned; type the total to see when it ends." + rate
-        return _nothing(None, None, facts, why)
-    made = make_forecast(run, clock, timing, growth, facts, total)
+        why = say("This log does not say how many steps are planned; type the total to see when it ends.")
+        rate = say("An ordinary step takes {time}.", time=show_seconds(clock.step_s)) if clock.step_s else ""
+        return _nothing(None, None, facts, sentences(why, rate))
+    made = make_forecast(run, clock, timing, growth, facts, total, rows=rows)
     if made is None:
-        return _nothing(total, source, facts, "No step has a time yet.")
+        return _nothing(total, source, facts, say("No step has a time yet."))
     if factor != 1.0:
         made = replace(made, pull=replace(made.pull, mid=made.pull.mid + math.log(max(factor, 1e-3)), what_if=factor))
     remaining = made.remaining(facts.level)
@@ -138,5 +141,5 @@ def _ended(run: Run, clock: Clock, total: int | None, source: str | None, facts:
     finish = _finish(run, clock, replace(facts, now=None), none_left)
     return Projection(
         total, source, none_left, Span(spent, spent, spent), finish, None, facts.level, "measured",
-        (f"The run is over; it took {show_seconds(spent)}.",), (), False, pl.DataFrame(schema=FAN),
+        (say("The run is over; it took {time}.", time=show_seconds(spent)),), (), False, pl.DataFrame(schema=FAN),
     )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Final
 from timeledger.forecast import Forecast
 from timeledger.results import Clock, Facts, Growth, Timing
 from timeledger.run import Run
+from timeledger.said import say
 from timeledger.units import show_number, show_seconds
 
 #: The level must have moved this much against all ordinary steps before it is worth a sentence.
@@ -19,26 +20,37 @@ ENOUGH_ROWS: Final = 4
 def reasons(made: Forecast, clock: Clock, timing: Timing, growth: Growth) -> tuple[str, ...]:
     """Why the projection says what it says."""
     level = made.level
-    said = [f"{made.steps_left:,} steps to come at {show_seconds(made.step_s)} each."]
+    said = [say("{steps} steps to come at {time} each.", steps=f"{made.steps_left:,}", time=show_seconds(made.step_s))]
     if abs(level.recent / level.overall - 1) > _MOVED:
+        recent, overall = show_seconds(level.recent), show_seconds(level.overall)
         said.append(
-            f"The latest steps take {show_seconds(level.recent)}, all ordinary steps so far {show_seconds(level.overall)}."
+            say("The latest steps take {recent}, all ordinary steps so far {overall}.", recent=recent, overall=overall)
         )
     said += [each.words for each in made.extras if each.words]
     said += _length(made, timing, growth)
     if clock.warmup_steps:
-        cost = f" ({show_seconds(clock.warmup_s)})" if clock.warmup_s else ""
-        steps = (
-            "first step was a slow start and is"
-            if clock.warmup_steps == 1
-            else f"first {clock.warmup_steps} steps were slow starts and are"
-        )
-        said.append(f"The {steps} left out of the rate{cost}.")
+        said.append(_slow_start(clock))
     if clock.lost_s:
-        said.append(f"{show_seconds(clock.lost_s)} of pauses and gaps have passed and are not expected again.")
+        lost = show_seconds(clock.lost_s)
+        said.append(say("{time} of pauses and gaps have passed and are not expected again.", time=lost))
     if clock.cycle > 1:
-        said.append(f"One generation serves {clock.cycle} steps; the rate is that of whole cycles.")
+        said.append(
+            say("One generation serves {steps} steps; the rate is that of whole cycles.", steps=f"{clock.cycle}")
+        )
     return tuple(said)
+
+
+def _slow_start(clock: Clock) -> str:
+    steps, time = clock.warmup_steps, show_seconds(clock.warmup_s)
+    if steps == 1:
+        if not clock.warmup_s:
+            return say("The first step was a slow start and is left out of the rate.")
+        return say("The first step was a slow start and is left out of the rate ({time}).", time=time)
+    if not clock.warmup_s:
+        return say("The first {steps} steps were slow starts and are left out of the rate.", steps=steps)
+    return say(
+        "The first {steps} steps were slow starts and are left out of the rate ({time}).", steps=steps, time=time
+    )
 
 
 def _length(made: Forecast, timing: Timing, growth: Growth) -> list[str]:
@@ -52,13 +64,27 @@ def _length(made: Forecast, timing: Timing, growth: Growth) -> list[str]:
     if abs(found) > 0.01:
         change = f"{math.exp(found) - 1:+.0%}".replace("-", "−")
         said.append(
-            f"Steps to come take {change} on average for their length; on this run's own past, counting that was better."
+            say(
+                "Steps to come take {change} on average for their length; on this run's own past, counting that was better.",
+                change=change,
+            )
         )
     if pull.rising and pull.above > 0.01:
-        to = f" up to the limit of {show_number(limit, 4)} tokens" if limit else ""
-        said.append(
-            f"If the answers keep growing{to}, steps take up to {math.exp(pull.mid + pull.above) - 1:.0%} longer: the interval reaches there."
-        )
+        most = f"{math.exp(pull.mid + pull.above) - 1:.0%}"
+        if limit:
+            said.append(
+                say(
+                    "If the answers keep growing up to the limit of {limit} tokens, steps take up to {most} longer: the interval reaches there.",
+                    limit=show_number(limit, 4), most=most,
+                )
+            )  # fmt: skip
+        else:
+            said.append(
+                say(
+                    "If the answers keep growing, steps take up to {most} longer: the interval reaches there.",
+                    most=most,
+                )
+            )
     return said
 
 
@@ -66,15 +92,46 @@ def warnings(made: Forecast, run: Run, clock: Clock, growth: Growth, facts: Fact
     """What could break the projection."""
     said: list[str] = []
     level = made.level
-    if len(made.rows) < ENOUGH_ROWS:
+    if len(made.rows) == 1:
+        said.append(say("Only 1 timed row so far: a change of pace could not be seen yet, so the end may move a lot."))
+    elif len(made.rows) < ENOUGH_ROWS:
         said.append(
-            f"Only {len(made.rows)} timed row{'s' if len(made.rows) != 1 else ''} so far: a change of pace could not be seen yet, so the end may move a lot."
+            say(
+                "Only {rows} timed rows so far: a change of pace could not be seen yet, so the end may move a lot.",
+                rows=len(made.rows),
+            )
         )
-    if level.recent / level.overall > 1.15 or level.recent / level.overall < 0.87:
-        way = "slower" if level.recent > level.overall else "faster"
+    before, now = show_seconds(level.overall), show_seconds(level.recent)
+    if level.recent / level.overall > 1.15:
         said.append(
-            f"The run has become {way}: {show_seconds(level.overall)} a step over all, {show_seconds(level.recent)} now. If this goes on, the end moves."
-        )
+            say(
+                "The run has become slower: {before} a step over all, {now} now. If this goes on, the end moves.",
+                before=before, now=now,
+            )
+        )  # fmt: skip
+    elif level.recent / level.overall < 0.87:
+        said.append(
+            say(
+                "The run has become faster: {before} a step over all, {now} now. If this goes on, the end moves.",
+                before=before, now=now,
+            )
+        )  # fmt: skip
     if made.pull.rising and growth.limit is None:
-        said.append("The answers are growing and no limit is known: type max_tokens to see the worst case.")
-    return tuple(said)
+        said.append(say("The answers are growing and no limit is known: type max_tokens to see the worst case."))
+    return (*said, *_left_out(clock))
+
+
+def _left_out(clock: Clock) -> list[str]:
+    """Time that passed and that this log does not tell."""
+    said: list[str] = []
+    if any(each.lost_before_s is None for each in clock.segments[1:]):
+        said.append(say("The time between two sessions is not in this log and is not counted."))
+    untimed = [each.count for each in clock.periodic if each.kind == "evaluation" and each.seconds is None]
+    if any(untimed):
+        said.append(
+            say(
+                "This log does not time its evaluations ({count} so far): the time spent leaves them out, and what those to come take is a guess. Type the seconds of one.",
+                count=sum(untimed),
+            )
+        )
+    return said

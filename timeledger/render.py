@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import tzinfo
 from pathlib import Path
 
 from timeledger import html, markdown
@@ -22,14 +23,14 @@ def write_comparison(comparison: Comparison, target: Path, *, html: bool) -> Non
     _write(target, compare_html(comparison) if html else markdown.compare(compare_document(comparison)))
 
 
-def show_html(analyses: Sequence[Analysis]) -> str:
-    """The HTML report of runs."""
-    return html.show(analyses)
+def show_html(analyses: Sequence[Analysis], zone: tzinfo | None = None) -> str:
+    """The HTML report of runs; moments in `zone` (default: the machine's)."""
+    return html.show(analyses, zone)
 
 
-def compare_html(comparison: Comparison) -> str:
-    """The HTML report of a comparison."""
-    return html.compare(comparison)
+def compare_html(comparison: Comparison, zone: tzinfo | None = None) -> str:
+    """The HTML report of a comparison; moments in `zone` (default: the machine's)."""
+    return html.compare(comparison, zone)
 
 
 def _write(target: Path, text: str) -> None:

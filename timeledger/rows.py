@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from timeledger.keys import joined, one_a_step
 from timeledger.results import Clock
 from timeledger.run import Run
 
@@ -43,7 +44,7 @@ class Rows:
 
     def pick(self, mask: Mask) -> Rows:
         """The rows where `mask` is true."""
-        return Rows(**{each.name: getattr(self, each.name)[mask] for each in fields(self)})
+        return self if mask.all() else Rows(**{each.name: getattr(self, each.name)[mask] for each in fields(self)})
 
     def usable(self) -> Rows:
         """Ordinary rows with a finite positive time; where most rows hold periodic work too, those without it as well."""
@@ -65,13 +66,12 @@ def make_rows(run: Run, clock: Clock) -> Rows:
 
     `wall_s` of a row with an evaluation or a checkpoint is without it, so that the row still tells of the step inside it.
     """
-    measured = run.steps.select("segment", "step", *QUANTITIES).unique(("segment", "step"), keep="last")
-    frame = clock.steps.join(measured, on=["segment", "step"], how="left", maintain_order="left")
+    frame = joined(clock.steps, one_a_step(run.steps.select("segment", "step", *QUANTITIES)))
     span = np.maximum(np.nan_to_num(floats(frame, "span"), nan=1.0), 1.0)
     extra = np.nan_to_num(floats(frame, "extra_s")) / span
-    kinds = frame["kind"].fill_null("ordinary").to_numpy()
-    ordinary = kinds == "ordinary"
-    mixed = np.isin(kinds, ("evaluation", "checkpoint", "periodic"))
+    kinds = frame["kind"].fill_null("ordinary")
+    ordinary = (kinds == "ordinary").to_numpy()
+    mixed = kinds.is_in(("evaluation", "checkpoint", "periodic")).to_numpy()
     wall = floats(frame, "wall_s")
     wall = np.where(mixed, wall - extra, wall)
     rows = Rows(

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, WrapValidator
 
 from timeledger import schema
+from timeledger.said import Said
 
 #: measured: stands in the log. inferred: computed from what stands there. assumed: typed in, or a default.
 Kind = Literal["measured", "inferred", "assumed"]
 SettingValue = bool | int | float | str
+#: A text of a model; pydantic would make a plain one of what was said.
+Text = Annotated[str, WrapValidator(lambda text, check: text if isinstance(text, Said) else check(text))]
 
 
 class Setting(BaseModel):
@@ -25,7 +28,7 @@ class Setting(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     value: SettingValue
-    source: str
+    source: Text
     kind: Kind = "measured"
 
 

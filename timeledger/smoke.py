@@ -11,11 +11,14 @@ from timeledger import gate_first, gate_learning
 from timeledger.gate_first import unknown
 from timeledger.gates import LIMITS, Check, Checked, Limit, Verdict, View, with_limits
 from timeledger.results import Analysis
+from timeledger.said import say, sentences
 from timeledger.trend import trend
 from timeledger.units import show_number, show_seconds, show_share
 
 __all__ = ["LIMITS", "Check", "Checked", "Limit", "check"]
 
+#: What a run that goes on, or is done, is called.
+_STILL: Final = {"running": say("The run is running."), "finished": say("The run is finished.")}
 #: Checks that say something about learning: when all of them are unknown, so is the verdict.
 _TELLING: Final = ("finite", "reward", "gradient", "signal", "reward_variance", "trend", "adv_std", "truncation")
 
@@ -33,7 +36,13 @@ def check(analysis: Analysis, limits: Mapping[str, float] | None = None) -> Chec
 
 
 def _no_steps() -> Check:
-    return unknown("cycle", "A full cycle", "2 steps", "2 steps without a crash", "this log has no training steps")
+    return unknown(
+        "cycle",
+        say("A full cycle"),
+        say("2 steps"),
+        say("2 steps without a crash"),
+        say("this log has no training steps"),
+    )
 
 
 def _verdict(checks: tuple[Check, ...]) -> Verdict:
@@ -46,26 +55,24 @@ def _verdict(checks: tuple[Check, ...]) -> Verdict:
 
 def _sentence(view: View, verdict: Verdict, checks: tuple[Check, ...]) -> str:
     count = {status: sum(each.status == status for each in checks) for status in ("pass", "warn", "fail", "unknown")}
-    told = [
-        f"{count['pass']} pass",
-        f"{count['warn']} warn",
-        f"{count['fail']} fail",
-        f"{count['unknown']} cannot be told",
-    ]
+    told = say(
+        "{passes} pass, {warn} warn, {fail} fail, {unknown} cannot be told",
+        passes=count["pass"], warn=count["warn"], fail=count["fail"], unknown=count["unknown"],
+    )  # fmt: skip
     worst = next((each for each in checks if each.status == "fail"), None) or next(
         (each for each in checks if each.status == "warn"), None
     )
     if verdict == "unknown":
-        return (
-            "Cannot tell: "
-            + next(
-                (each.why for each in checks if each.name == "cycle" and each.status == "unknown"),
-                "this log holds nothing about learning",
-            )
-            + "."
+        why = next(
+            (each.why for each in checks if each.name == "cycle" and each.status == "unknown"),
+            say("this log holds nothing about learning"),
         )
-    lead = {"pass": f"Passes after {view.done:,} steps", "fail": f"Fails after {view.done:,} steps"}[verdict]
-    return f"{lead} ({', '.join(told)})." + (f" {worst.why}" if worst is not None else "")
+        return say("Cannot tell: {why}.", why=why)
+    steps = f"{view.done:,}"
+    lead = say("Fails after {steps} steps ({counts}).", steps=steps, counts=told)
+    if verdict == "pass":
+        lead = say("Passes after {steps} steps ({counts}).", steps=steps, counts=told)
+    return sentences(lead, None if worst is None else worst.why)
 
 
 # --- memory, and health over time ------------------------------------------------------------------------------
@@ -73,12 +80,12 @@ def _sentence(view: View, verdict: Verdict, checks: tuple[Check, ...]) -> str:
 
 def memory(view: View) -> Check:
     """GPU memory to spare."""
-    name, title, gate = "memory", "Memory to spare", "10 steps"
+    name, title, gate = "memory", say("Memory to spare"), say("10 steps")
     warn, fail = view.limits["memory_warn"], view.limits["memory_fail"]
-    want = f"at most {show_share(warn)} of a GPU"
+    want = say("at most {share} of a GPU", share=show_share(warn))
     used = view.finite("mem_gib")
     if len(used) == 0:
-        return unknown(name, title, gate, want, "the peak memory is not in this log")
+        return unknown(name, title, gate, want, say("the peak memory is not in this log"))
     peak, card = float(np.max(used)), view.analysis.facts.gpu_gib or view.analysis.run.info.number("gpu_gib")
     grown = trend(view.column("step"), view.column("mem_gib"))
     rising = (
@@ -93,23 +100,36 @@ def memory(view: View) -> Check:
                 "warn",
                 peak,
                 want,
-                f"Peak memory keeps rising, {show_number(peak)} GiB now.",
-                "Find out what grows: answers, or a leak.",
+                say("Peak memory keeps rising, {peak} GiB now.", peak=show_number(peak)),
+                say("Find out what grows: answers, or a leak."),
             )
         return unknown(
             name,
             title,
             gate,
             want,
-            f"peak memory is {show_number(peak)} GiB; the card's size is not in the log (--gpu-gib 80)",
+            say(
+                "peak memory is {peak} GiB; the card's size is not in the log ({option})",
+                peak=show_number(peak),
+                option="--gpu-gib 80",
+            ),
             peak,
         )
     share = peak / card
     if share <= warn and not rising:
-        return Check(name, title, gate, "pass", share, want, f"{show_number(peak)} of {show_number(card)} GiB at most.")
-    why = f"Peak memory is {show_number(peak)} of {show_number(card)} GiB ({show_share(share)})" + (
-        " and keeps rising." if rising else ": longer answers may not fit."
-    )
+        return Check(
+            name,
+            title,
+            gate,
+            "pass",
+            share,
+            want,
+            say("{peak} of {card} GiB at most.", peak=show_number(peak), card=show_number(card)),
+        )
+    seen = {"peak": show_number(peak), "card": show_number(card), "share": show_share(share)}
+    why = say("Peak memory is {peak} of {card} GiB ({share}): longer answers may not fit.", **seen)
+    if rising:
+        why = say("Peak memory is {peak} of {card} GiB ({share}) and keeps rising.", **seen)
     return Check(
         name,
         title,
@@ -118,21 +138,21 @@ def memory(view: View) -> Check:
         share,
         want,
         why,
-        "Smaller micro-batches, or less memory for the engine.",
+        say("Smaller micro-batches, or less memory for the engine."),
     )
 
 
 def length(view: View) -> Check:
     """Answers neither collapse nor run away."""
-    name, title, gate = "length", "Answer length steady", "any time"
+    name, title, gate = "length", say("Answer length steady"), say("any time")
     low, floor, high = (view.limits[key] for key in ("shrink_warn", "shrink_fail", "grow_warn"))
-    want = f"{low:g} to {high:g} times the first"
+    want = say("{low} to {high} times the first", low=f"{low:g}", high=f"{high:g}")
     values = view.finite("len_mean")
     if len(values) < 10:
-        return unknown(name, title, gate, want, "fewer than 10 rows with an answer length")
+        return unknown(name, title, gate, want, say("fewer than 10 rows with an answer length"))
     early, late = float(np.mean(values[: max(3, len(values) // 10)])), float(np.mean(view.late("len_mean")))
     share = late / early if early > 0 else 1.0
-    told = f"Answers went from {show_number(early)} to {show_number(late)} tokens"
+    told = say("Answers went from {first} to {last} tokens", first=show_number(early), last=show_number(late))
     if share < floor:
         return Check(
             name,
@@ -141,12 +161,19 @@ def length(view: View) -> Check:
             "fail",
             share,
             want,
-            f"{told}: they have collapsed.",
-            "Read a few answers; the reward pays for saying nothing.",
+            say("{told}: they have collapsed.", told=told),
+            say("Read a few answers; the reward pays for saying nothing."),
         )
     if share < low:
         return Check(
-            name, title, gate, "warn", share, want, f"{told}.", "Read a few answers: shorter may be better, or empty."
+            name,
+            title,
+            gate,
+            "warn",
+            share,
+            want,
+            say("{done}.", done=told),
+            say("Read a few answers: shorter may be better, or empty."),
         )
     if share > high:
         return Check(
@@ -156,20 +183,20 @@ def length(view: View) -> Check:
             "warn",
             share,
             want,
-            f"{told}: a step costs more than at first, and the limit comes nearer.",
-            "Watch the truncation rate; see the projection's worst case.",
+            say("{told}: a step costs more than at first, and the limit comes nearer.", told=told),
+            say("Watch the truncation rate; see the projection's worst case."),
         )
-    return Check(name, title, gate, "pass", share, want, f"{told}.")
+    return Check(name, title, gate, "pass", share, want, say("{done}.", done=told))
 
 
 def entropy(view: View) -> Check:
     """The policy still explores."""
-    name, title, gate = "entropy", "Still exploring", "any time"
+    name, title, gate = "entropy", say("Still exploring"), say("any time")
     least = view.limits["entropy_warn"]
-    want = f"above {show_share(least)} of the first"
+    want = say("above {share} of the first", share=show_share(least))
     values = view.finite("entropy")
     if len(values) < 10 or float(np.mean(values[:3])) <= 0:
-        return unknown(name, title, gate, want, "fewer than 10 rows with an entropy above 0")
+        return unknown(name, title, gate, want, say("fewer than 10 rows with an entropy above 0"))
     share = float(np.mean(view.late("entropy"))) / float(np.mean(values[:3]))
     if share < least:
         return Check(
@@ -179,15 +206,15 @@ def entropy(view: View) -> Check:
             "warn",
             share,
             want,
-            f"Entropy has fallen to {show_share(share)} of its first value: all answers are alike.",
-            "Raise the temperature or the entropy bonus, lower the learning rate.",
+            say("Entropy has fallen to {share} of its first value: all answers are alike.", share=show_share(share)),
+            say("Raise the temperature or the entropy bonus, lower the learning rate."),
         )
-    return Check(name, title, gate, "pass", share, want, "Answers still vary.")
+    return Check(name, title, gate, "pass", share, want, say("Answers still vary."))
 
 
 def alive(view: View) -> Check:
     """New steps keep coming."""
-    name, title, gate, want = "stalled", "Still going", "any time", "a new step within six usual ones"
+    name, title, gate, want = "stalled", say("Still going"), say("any time"), say("a new step within six usual ones")
     state = view.analysis.state
     if state == "stalled":
         usual = show_seconds(view.analysis.clock.step_s)
@@ -198,31 +225,47 @@ def alive(view: View) -> Check:
             "fail",
             state,
             want,
-            f"No new step for much longer than a step takes ({usual}).",
-            "Look at the process: it may hang, or the disk may be full.",
+            say("No new step for much longer than a step takes ({time}).", time=usual),
+            say("Look at the process: it may hang, or the disk may be full."),
         )
     if state == "unknown":
-        return unknown(name, title, gate, want, "the log does not say when it was written last", state)
-    return Check(
-        name, title, gate, "pass", state, want, f"The run is {state}." if state != "ended early" else "The run is over."
-    )
+        return unknown(name, title, gate, want, say("the log does not say when it was written last"), state)
+    return Check(name, title, gate, "pass", state, want, _STILL.get(state, say("The run is over.")))
 
 
 def lost(view: View) -> Check:
     """Little time is lost in pauses and gaps."""
-    name, title, gate = "lost_time", "Little time lost", "any time"
+    name, title, gate = "lost_time", say("Little time lost"), say("any time")
     most = view.limits["lost_warn"]
-    want = f"at most {show_share(most)} of the elapsed time"
+    want = say("at most {share} of the elapsed time", share=show_share(most))
     clock = view.analysis.clock
     if clock.lost_s is None or not clock.elapsed_s:
-        return unknown(name, title, gate, want, "the log tells no wall time")
+        return unknown(name, title, gate, want, say("the log tells no wall time"))
     share = clock.lost_s / clock.elapsed_s
-    told = f"{show_seconds(clock.lost_s)} of {show_seconds(clock.elapsed_s)} went into pauses and gaps"
-    again = sum(each.redone for each in clock.segments)
-    told += f", {again:,} steps were done twice" if again else ""
+    lost_s, elapsed = show_seconds(clock.lost_s), show_seconds(clock.elapsed_s)
+    told = say("{lost} of {time} went into pauses and gaps", lost=lost_s, time=elapsed)
+    if again := sum(each.redone for each in clock.segments):
+        told = say("{told}, {steps} steps were done twice", told=told, steps=f"{again:,}")
     if share > most:
-        return Check(name, title, gate, "warn", share, want, f"{told}.", "Save more often, and restart by itself.")
-    return Check(name, title, gate, "pass", share, want, f"{told}." if clock.lost_s >= 1 else "No pauses worth naming.")
+        return Check(
+            name,
+            title,
+            gate,
+            "warn",
+            share,
+            want,
+            say("{done}.", done=told),
+            say("Save more often, and restart by itself."),
+        )
+    return Check(
+        name,
+        title,
+        gate,
+        "pass",
+        share,
+        want,
+        say("{done}.", done=told) if clock.lost_s >= 1 else say("No pauses worth naming."),
+    )
 
 
 CHECKS: Final[tuple[Callable[[View], Check], ...]] = (

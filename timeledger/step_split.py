@@ -10,6 +10,7 @@ import polars as pl
 from timeledger import units
 from timeledger.results import Analysis
 from timeledger.run import Kind
+from timeledger.said import say
 
 #: Usual shares of a step where nothing is known: sampling takes 60-80 % of the part that grows with the tokens.
 USUAL: Final = {"sampling": 0.60, "training": 0.25, "fixed": 0.15}
@@ -78,7 +79,7 @@ def _by_phases(phases: dict[str, float], *, overlapped: bool) -> Split:
     else:
         rest += waiting
     how: Kind = "inferred" if overlapped else "measured"
-    words = "training time plus the wait for answers" if overlapped else "rollout phase x response tokens"
+    words = say("training time plus the wait for answers") if overlapped else say("rollout phase x response tokens")
     return Split(
         sampling_s=sampling,
         training_s=training,
@@ -86,8 +87,8 @@ def _by_phases(phases: dict[str, float], *, overlapped: bool) -> Split:
         kinds={"sampling": how, "training": "measured", "fixed": "measured"},
         words={
             "sampling": words,
-            "training": "training phases x response tokens",
-            "fixed": "phases outside sampling and training",
+            "training": say("training phases x response tokens"),
+            "fixed": say("phases outside sampling and training"),
         },
         logprob_s=logprob,
         sync_s=sync,
@@ -101,34 +102,37 @@ def _by_fit(analysis: Analysis, step_s: float, tokens: float | None) -> Split:
     """Fixed part by the fit, sampling by a measured rate; what is left of both by the usual shares."""
     timing = analysis.timing
     kinds: dict[str, Kind] = {"fixed": "assumed"}
-    words = {"fixed": f"usual share ({USUAL['fixed']:.0%}) of the measured step"}
+    words = {"fixed": say("usual share ({share}) of the measured step", share=f"{USUAL['fixed']:.0%}")}
     fixed = USUAL["fixed"] * step_s
     if timing.fixed_s is not None:
         fixed = min(timing.fixed_s.mid, step_s)
-        kinds["fixed"], words["fixed"] = "inferred", "fitted constant"
+        kinds["fixed"], words["fixed"] = "inferred", say("fitted constant")
     per_token = step_s - fixed
     sampling = tokens / timing.gen_tok_s if tokens and timing.gen_tok_s else None
     if sampling is not None and sampling < (1 - _LEAST_REST) * per_token:
         kinds |= {"sampling": "measured", "training": "inferred"}
         words |= {
-            "sampling": timing.gen_tok_s_from or "throughput",
-            "training": "measured step without sampling and the fixed part",
+            "sampling": timing.gen_tok_s_from or say("throughput"),
+            "training": say("measured step without sampling and the fixed part"),
         }
         return Split(sampling, per_token - sampling, fixed, kinds, words)
     share = USUAL["sampling"] / (USUAL["sampling"] + USUAL["training"])
     kinds |= {"sampling": "assumed", "training": "assumed"}
-    note = ""
+    note, rate = "", units.show_rate(timing.gen_tok_s)
     if timing.gen_tok_s and not tokens:
-        note = (
-            f"The generation throughput of {units.show_rate(timing.gen_tok_s)} ({timing.gen_tok_s_from}) is not used: the log "
-            "does not say how many answers a step has. Type the prompts and G of that run."
+        note = say(
+            "The generation throughput of {rate} ({source}) is not used: the log does not say how many answers a step has. "
+            "Type the prompts and G of that run.",
+            rate=rate,
+            source=timing.gen_tok_s_from,
         )
     if sampling is not None:
-        note = (
-            f"The generation throughput of {units.show_rate(timing.gen_tok_s)} ({timing.gen_tok_s_from}) would make sampling take "
-            f"{units.show_seconds(sampling)} of the {units.show_seconds(step_s)} step, so it is not this run's; it is not used."
-        )
-    both = "sampling and training are not told apart in the log: split by the usual shares; their sum is that"
+        note = say(
+            "The generation throughput of {rate} ({source}) would make sampling take {sampling} of the {step} step, so it is "
+            "not this run's; it is not used.",
+            rate=rate, source=timing.gen_tok_s_from, sampling=units.show_seconds(sampling), step=units.show_seconds(step_s),
+        )  # fmt: skip
+    both = say("sampling and training are not told apart in the log: split by the usual shares; their sum is that")
     return Split(
         share * per_token,
         (1 - share) * per_token,

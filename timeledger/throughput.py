@@ -9,6 +9,7 @@ import polars as pl
 from timeledger import schema
 from timeledger.results import Facts
 from timeledger.run import Run
+from timeledger.said import say
 
 _TRAINING: Final = tuple(name for name, part in schema.ROLLUP.items() if part == "forward-backward")
 Rate = tuple[float | None, str | None]
@@ -17,11 +18,15 @@ Rate = tuple[float | None, str | None]
 def gen_tok_s(run: Run, facts: Facts) -> Rate:
     """Generation throughput of the whole job (generated tokens a second), best evidence first."""
     if facts.gen_tok_s is not None:
-        return facts.gen_tok_s, "given"
+        return facts.gen_tok_s, say("given")
     return next(
         (
             found
-            for found in (_column(run, "gen_tok_s"), _from_phases(run, ("rollout",), "rollout"), _engine(run))
+            for found in (
+                _column(run, "gen_tok_s"),
+                _from_phases(run, ("rollout",), say("rollout phases x response tokens")),
+                _engine(run),
+            )
             if found[0]
         ),
         _setting(run, "gen_tok_s"),
@@ -31,7 +36,14 @@ def gen_tok_s(run: Run, facts: Facts) -> Rate:
 def train_tok_s(run: Run) -> Rate:
     """Training throughput: response tokens of a step over its forward and backward passes, over the whole job."""
     return next(
-        (found for found in (_column(run, "train_tok_s"), _from_phases(run, _TRAINING, "training")) if found[0]),
+        (
+            found
+            for found in (
+                _column(run, "train_tok_s"),
+                _from_phases(run, _TRAINING, say("training phases x response tokens")),
+            )
+            if found[0]
+        ),
         _setting(run, "train_tok_s"),
     )
 
@@ -42,7 +54,7 @@ def _column(run: Run, name: str) -> Rate:
     if values.len() == 0:
         return None, None
     late = values.tail(max(3, values.len() // 2)).median()
-    return (float(late), "the log's own rate") if isinstance(late, int | float) else (None, None)
+    return (float(late), say("the log's own rate")) if isinstance(late, int | float) else (None, None)
 
 
 def _from_phases(run: Run, phases: tuple[str, ...], words: str) -> Rate:
@@ -64,7 +76,7 @@ def _from_phases(run: Run, phases: tuple[str, ...], words: str) -> Rate:
         return None, None
     # Totals, not a mean of rates: a short step must not count as much as a long one.
     late = rows.tail(max(3, rows.height // 2))
-    return float(late["made"].sum()) / float(late["seconds"].sum()), f"{words} phases x response tokens"
+    return float(late["made"].sum()) / float(late["seconds"].sum()), words
 
 
 def sequences_per_step(run: Run) -> float | None:
@@ -81,13 +93,12 @@ def _engine(run: Run) -> Rate:
     lines = busy.filter((pl.col("kind") == "log") & (pl.col("running") > 0))
     if lines.height:
         each = lines.group_by("engine").agg(pl.col("gen_tok_s").median())
-        return float(each["gen_tok_s"].sum()), "engine lines with requests running"
+        return float(each["gen_tok_s"].sum()), say("engine lines with requests running")
     bars = busy.filter(pl.col("kind").is_in(["bar", "bench"]))
     middle = bars["gen_tok_s"].median() if bars.height else None
     if isinstance(middle, int | float):
-        return float(middle), "the engine's benchmark" if (
-            bars["kind"] == "bench"
-        ).any() else "the engine's generation bar"
+        bench = (bars["kind"] == "bench").any()
+        return float(middle), say("the engine's benchmark") if bench else say("the engine's generation bar")
     return None, None
 
 

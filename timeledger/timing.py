@@ -11,6 +11,7 @@ import polars as pl
 from timeledger.results import Clock, Driver, Facts, Span, Timing
 from timeledger.rows import Array, Rows, make_rows
 from timeledger.run import Run
+from timeledger.said import clauses, say, upper
 from timeledger.throughput import gen_tok_s, train_tok_s
 from timeledger.units import show_number, show_seconds
 
@@ -21,9 +22,9 @@ MUST_PAY: Final = {"mean": 0.90, "max": 0.90, "tokens": 0.88}
 MIN_SPREAD: Final = 0.03
 _COLUMNS: Final[dict[Driver, str]] = {"mean": "len_mean", "max": "len_max", "tokens": "tokens"}
 _WORDS: Final[dict[Driver, str]] = {
-    "mean": "each extra token of the mean answer",
-    "max": "each extra token of the longest answer",
-    "tokens": "every 1,000 tokens of a step",
+    "mean": say("Each extra token of the mean answer"),
+    "max": say("Each extra token of the longest answer"),
+    "tokens": say("Every 1,000 tokens of a step"),
 }
 POINTS: Final = pl.Schema({"step": pl.Int64, "x": pl.Float64, "wall_s": pl.Float64, "fitted_s": pl.Float64})
 
@@ -93,10 +94,13 @@ def _with_errors(x: Array, y: Array, weight: Array, robust: Array, a: float, b: 
     return Line(a, b, a_se, b_se)
 
 
-def fit_timing(run: Run, clock: Clock, facts: Facts | None = None) -> Timing:
-    """Step time against response length, with what drives it chosen on later steps of the same run."""
+def fit_timing(run: Run, clock: Clock, facts: Facts | None = None, rows: Rows | None = None) -> Timing:
+    """Step time against response length, with what drives it chosen on later steps of the same run.
+
+    `rows` are those of `make_rows`, where the caller has them already.
+    """
     facts = facts or Facts()
-    rows = make_rows(run, clock).usable()
+    rows = (make_rows(run, clock) if rows is None else rows).usable()
     gen, gen_from = gen_tok_s(run, facts)
     train, train_from = train_tok_s(run)
     driver, line, why = choose(rows)
@@ -124,7 +128,11 @@ def choose(rows: Rows) -> tuple[Driver, Line | None, str | None]:
         return (
             "none",
             None,
-            f"{MIN_ROWS} ordinary steps are needed to tell what drives the step time, {len(rows)} seen.",
+            say(
+                "{need} ordinary steps are needed to tell what drives the step time, {have} seen.",
+                need=MIN_ROWS,
+                have=len(rows),
+            ),
         )
     best: Driver = "none"
     whys: list[str] = []
@@ -136,7 +144,7 @@ def choose(rows: Rows) -> tuple[Driver, Line | None, str | None]:
             continue
         spread = float(np.std(x[known]) / np.mean(x[known]))
         if spread < MIN_SPREAD:
-            whys.append(f"the {driver} length hardly varies (±{spread:.1%})")
+            whys.append(_flat(driver, spread))
             continue
         paid = later_error(x[known], rows.wall_s[known], rows.span[known])
         if paid < MUST_PAY[driver]:
@@ -146,14 +154,24 @@ def choose(rows: Rows) -> tuple[Driver, Line | None, str | None]:
             best = driver
     if best == "none":
         no_length = not np.isfinite(rows.len_mean).any() and not np.isfinite(rows.tokens).any()
-        text = "This log has no response lengths." if no_length else "; ".join(whys).capitalize()
-        return "none", None, text or "The step time does not follow the response length."
+        text = say("This log has no response lengths.") if no_length else upper(clauses(whys))
+        return "none", None, text or say("The step time does not follow the response length.")
     x = driver_values(rows, best)
     known = np.isfinite(x) & (x > 0)
     line = fit_line(x[known], rows.wall_s[known], rows.span[known])
     if line.b <= 0:
-        return "none", None, "The step time does not rise with the response length."
+        return "none", None, say("The step time does not rise with the response length.")
     return best, line, None
+
+
+def _flat(driver: Driver, spread: float) -> str:
+    """Why a driver cannot be told from a constant."""
+    varies = f"±{spread:.1%}"
+    if driver == "tokens":
+        return say("the tokens length hardly varies ({spread})", spread=varies)
+    if driver == "max":
+        return say("the max length hardly varies ({spread})", spread=varies)
+    return say("the mean length hardly varies ({spread})", spread=varies)
 
 
 def later_error(x: Array, y: Array, weight: Array) -> float:
@@ -209,12 +227,28 @@ def _spans(rows: Rows, x: Array, line: Line | None, driver: Driver) -> tuple[Spa
 def _sentence(rows: Rows, driver: Driver, fixed: Span | None, per_token: Span | None) -> str:
     """The finding in words."""
     if len(rows) == 0:
-        return "No step has a time yet."
+        return say("No step has a time yet.")
     level = show_seconds(float(np.average(rows.wall_s, weights=rows.span)))
     if driver == "none" or fixed is None or per_token is None:
-        return f"A step takes {level}, and its time does not follow the answers' length."
-    cost, words = per_token.mid, _WORDS[driver]
-    shown = show_seconds(cost * 1000) if driver == "tokens" else f"{show_number(cost * 1000)} ms"
+        return _undriven(rows, level)
+    cost, what = per_token.mid, _WORDS[driver]
+    shown = show_seconds(cost * 1000) if driver == "tokens" else say("{n} ms", n=show_number(cost * 1000))
     if fixed.mid <= 0.02 * float(np.mean(rows.wall_s)):
-        return f"{words[0].upper()}{words[1:]} costs {shown}; almost nothing of a step is fixed."
-    return f"{words[0].upper()}{words[1:]} costs {shown}; {show_seconds(fixed.mid)} a step is fixed."
+        return say("{what} costs {time}; almost nothing of a step is fixed.", what=what, time=shown)
+    return say("{what} costs {time}; {fixed} a step is fixed.", what=what, time=shown, fixed=show_seconds(fixed.mid))
+
+
+def _undriven(rows: Rows, level: str) -> str:
+    """The step time alone, and why nothing is said to drive it."""
+    known = [x[np.isfinite(x) & (x > 0)] for x in (rows.len_mean, rows.len_max, rows.tokens)]
+    known = [x for x in known if len(x) >= max(MIN_ROWS, 0.6 * len(rows))]
+    if not any(np.isfinite(x).any() for x in (rows.len_mean, rows.len_max, rows.tokens)):
+        return say("A step takes {time}; this log has no answer lengths that it could follow.", time=level)
+    if not known:
+        return say("A step takes {time}; too few steps to tell whether it follows the answers' length.", time=level)
+    if all(float(np.std(x) / np.mean(x)) < MIN_SPREAD for x in known):
+        return say(
+            "A step takes {time}; the answers' length hardly varies, so that what is fixed and what follows it cannot be told apart.",
+            time=level,
+        )
+    return say("A step takes {time}, and its time does not follow the answers' length.", time=level)

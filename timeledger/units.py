@@ -1,6 +1,7 @@
 """Numbers as people and logs write them: reading (`seconds`, `number`) and showing (`show_*`).
 
-Reading never guesses: a text that is not wholly understood gives None.
+Reading never guesses: a text that is not wholly understood gives None. What is shown with a unit is `said`, so that
+it can be shown in another language.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import math
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
+
+from timeledger.said import say
 
 MINUTE: Final = 60.0
 HOUR: Final = 3600.0
@@ -22,6 +25,15 @@ _UNIT_S: Final = {
     "ms": 1e-3, "msec": 1e-3, "millisecond": 1e-3, "milliseconds": 1e-3, "毫秒": 1e-3,
     "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "microseconds": 1e-6,
 }  # fmt: skip
+#: From so many days on a duration is told in years, and from so many on without its hours.
+_MANY_DAYS: Final = 730
+_FEW_HOURS: Final = 100
+_NEAR: Final = {-1: say("yesterday"), 0: say("today"), 1: say("tomorrow")}
+_WEEKDAYS: Final = (say("Mon"), say("Tue"), say("Wed"), say("Thu"), say("Fri"), say("Sat"), say("Sun"))
+_MONTHS: Final = (
+    say("Jan"), say("Feb"), say("Mar"), say("Apr"), say("May"), say("Jun"), say("Jul"), say("Aug"), say("Sep"),
+    say("Oct"), say("Nov"), say("Dec"),
+)  # fmt: skip
 _CLOCK: Final = re.compile(r"(?:(\d+)\s*(?:days?|d),?\s*)?(?:(\d+):)?(\d{1,3}):(\d{2}(?:\.\d+)?)$")
 _PART: Final = re.compile(r"\s*([+-]?\d[\d,]*\.?\d*(?:[eE][+-]?\d+)?)\s*([a-zA-Zµμ一-鿿]+)")
 _WRAPPED: Final = re.compile(r"(?:np\.|numpy\.|torch\.)?(?:float|int|uint|bfloat)\d*\((.*)\)$")
@@ -68,7 +80,7 @@ def seconds(text: str) -> float | None:
 
 
 def show_seconds(value: float | None, *, short: bool = False) -> str:
-    """A duration for people: `14 ms`, `0.31 s`, `33.6 s`, `4 m 12 s`, `1 h 52 m`, `2 d 3 h`; an em dash when unknown.
+    """A duration for people: `14 ms`, `0.31 s`, `33.6 s`, `4 m 12 s`, `1 h 52 m`, `2 d 3 h`, `180 d`, `3.4 years`; an em dash when unknown.
 
     `short` drops the second unit (`1 h`, `4 m`).
     """
@@ -78,20 +90,28 @@ def show_seconds(value: float | None, *, short: bool = False) -> str:
         return "∞"
     sign, value = ("−" if value < 0 else ""), abs(value)
     if value == 0:
-        return "0 s"
+        return say("{n} s", n=0)
     if value < 0.0995:
-        return f"{sign}{show_number(value * 1000, 2)} ms"
+        return say("{n} ms", n=f"{sign}{show_number(value * 1000, 2)}")
     if value < 59.95:
         digits = 2 if value < 1 else 1
-        return f"{sign}{value:.{digits}f} s"
+        return say("{n} s", n=f"{sign}{value:.{digits}f}")
     if value < HOUR - 0.5:
         minutes, rest = divmod(round(value), 60)
-        return f"{sign}{minutes} m" + ("" if short or not rest else f" {rest:02d} s")
+        if short or not rest:
+            return say("{n} m", n=f"{sign}{minutes}")
+        return say("{m} m {s} s", m=f"{sign}{minutes}", s=f"{rest:02d}")
     if value < DAY - 30:
         hours, rest = divmod(round(value / MINUTE), 60)
-        return f"{sign}{hours} h" + ("" if short or not rest else f" {rest:02d} m")
+        if short or not rest:
+            return say("{n} h", n=f"{sign}{hours}")
+        return say("{h} h {m} m", h=f"{sign}{hours}", m=f"{rest:02d}")
     days, rest = divmod(round(value / HOUR), 24)
-    return f"{sign}{days} d" + ("" if short or not rest else f" {rest} h")
+    if days >= _MANY_DAYS:
+        return say("{n} years", n=f"{sign}{show_number(value / (365.25 * DAY), 2)}")
+    if short or not rest or days >= _FEW_HOURS:
+        return say("{n} d", n=f"{sign}{days}")
+    return say("{d} d {h} h", d=f"{sign}{days}", h=rest)
 
 
 def show_share(value: float | None) -> str:
@@ -99,7 +119,7 @@ def show_share(value: float | None) -> str:
     if value is None or math.isnan(value):
         return "—"
     percent = value * 100
-    return f"{percent:.0f} %" if abs(percent) >= 1 or percent == 0 else f"{percent:.1f} %"
+    return say("{n} %", n=f"{percent:.0f}" if abs(percent) >= 1 or percent == 0 else f"{percent:.1f}")
 
 
 def show_number(value: float | None, digits: int = 3) -> str:
@@ -108,7 +128,7 @@ def show_number(value: float | None, digits: int = 3) -> str:
         return "—"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    if value.is_integer() and abs(value) < 1e15:
+    if float(value).is_integer() and abs(value) < 1e15:
         return f"{value:,.0f}".replace("-", "−")
     magnitude = math.floor(math.log10(abs(value)))
     if magnitude >= digits - 1:
@@ -131,14 +151,20 @@ def show_time(
         return "—"
     now = now or datetime.now(UTC)
     local, here = at.astimezone(zone), now.astimezone(zone)
-    clock = f"{local:%H:%M:%S}" if exact else f"{local:%H:%M}"
+    clock = _clock(local, exact)
     days = (local.date() - here.date()).days
-    if days in {-1, 0, 1}:
-        return f"{('yesterday', 'today', 'tomorrow')[days + 1]} {clock}"
+    if days in _NEAR:
+        return say("{day} {clock}", day=_NEAR[days], clock=clock)
     if 0 < days < 7:
-        return f"{local:%a} {clock}"
-    year = f" {local.year}" if local.year != here.year else ""
-    return f"{local.day} {local:%b}{year} {clock}"
+        return say("{day} {clock}", day=_WEEKDAYS[local.weekday()], clock=clock)
+    month = _MONTHS[local.month - 1]
+    if local.year == here.year:
+        return say("{day} {month} {clock}", day=local.day, month=month, clock=clock)
+    return say("{day} {month} {year} {clock}", day=local.day, month=month, year=local.year, clock=clock)
+
+
+def _clock(local: datetime, exact: bool) -> str:
+    return f"{local:%H:%M:%S}" if exact else f"{local:%H:%M}"
 
 
 def show_interval(
@@ -146,10 +172,13 @@ def show_interval(
 ) -> str:
     """`Tue 02:40, between 01:55 and 03:30`: the day once where it is the same, seconds where minutes would say nothing."""
     exact = (high - low).total_seconds() < 15 * MINUTE
-    first, middle, last = (show_time(each, now, zone, exact=exact) for each in (low, mid, high))
-    day = middle.rpartition(" ")[0] + " "
-    first, last = (text.removeprefix(day) for text in (first, last))
-    return f"{middle}, between {first} and {last}"
+    here = mid.astimezone(zone)
+    first, last = (
+        _clock(local, exact) if local.date() == here.date() else show_time(local, now, zone, exact=exact)
+        for local in (low.astimezone(zone), high.astimezone(zone))
+    )
+    middle = show_time(mid, now, zone, exact=exact)
+    return say("{middle}, between {first} and {last}", middle=middle, first=first, last=last)
 
 
 def shift(at: datetime | None, by_s: float | None) -> datetime | None:

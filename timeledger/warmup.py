@@ -86,6 +86,8 @@ def find_pauses(rows: Rows, line: Line, use: Mask) -> Mask:
         long = (excess > _PAUSE_STEPS * line.level) & (wall > line.level * max(_PAUSE_ROWS, 1 + 10 * line.sigma))
     beside = np.maximum(np.append(wall[1:], 0.0), np.insert(wall[:-1], 0, 0.0))
     long &= use & np.isfinite(excess) & ((wall > _PAUSE_ALONE * beside) | (wall > 10 * _PAUSE_STEPS * line.level))
-    size = np.sort(np.nan_to_num(excess[use]))
-    alike = len(size) - np.searchsorted(size, 0.5 * np.nan_to_num(excess))
-    return long & (alike <= max(_PAUSES_ALIKE, 0.003 * len(size)))
+    if long.any():
+        size = np.sort(np.nan_to_num(excess[use]))
+        alike = len(size) - np.searchsorted(size, 0.5 * np.nan_to_num(excess[long]))
+        long[long] = alike <= max(_PAUSES_ALIKE, 0.003 * len(size))
+    return long

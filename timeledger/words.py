@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, tzinfo
 from typing import Final
 
 from timeledger import palette, units
@@ -43,6 +44,7 @@ def periodic(every: int | None, seconds: float | None, count: int, known_from: s
     """Work that comes back: how often, what it costs, how that is known."""
     often = f"every {every:,} steps" if every else f"{count} seen"
     cost = f", {units.show_seconds(seconds)} each" if seconds is not None else ", cost not known"
+    cost = ", too short to be seen" if seconds == 0 else cost
     return f"{often}{cost} (from {known_from})"
 
 
@@ -85,7 +87,8 @@ def facts(run: RunReport) -> list[tuple[str, str]]:
     if clock.elapsed_s is not None:
         lost = f", {units.show_seconds(clock.lost_s)} of it lost" if clock.lost_s and clock.lost_s >= 1 else ""
         sessions = f", {len(clock.segments)} sessions" if len(clock.segments) > 1 else ""
-        lines.append(("Elapsed", f"{units.show_seconds(clock.elapsed_s)}{lost}{sessions}"))
+        apart = ", the time between them not in this log" if any(each.lost_before_s is None for each in clock.segments[1:]) else ""
+        lines.append(("Elapsed", f"{units.show_seconds(clock.elapsed_s)}{lost}{sessions}{apart}"))
     lines.extend(
         (each.kind.capitalize(), periodic(each.every, each.seconds, each.count, each.known_from))
         for each in clock.periodic
@@ -134,3 +137,35 @@ def compare_row(run: RunReport) -> tuple[str, ...]:
         answers,
         units.show_seconds(total.mid if total else run.clock.elapsed_s),
     )
+
+
+def dated(at: datetime, zone: tzinfo | None = None) -> str:
+    """A moment with its date, since a report is read on another day: `Mon 30 Nov 2026 14:58`."""
+    return f"{at.astimezone(zone):%a %d %b %Y %H:%M}"
+
+
+def as_of(now: datetime, zone: tzinfo | None = None) -> str:
+    """When a report was made; what it calls today is this day."""
+    offset = f"{now.astimezone(zone):%z}"
+    return f"as of {dated(now, zone)} (UTC{offset[:3]}:{offset[3:]})".replace("UTC+00:00", "UTC")
+
+
+def finish(run: RunReport, zone: tzinfo | None = None) -> tuple[str, str, str]:
+    """The end as a card: what it is called, the moment or time, and what stands under it."""
+    part, projection, elapsed = run.run, run.projection, run.clock.elapsed_s
+    left, moments = projection.remaining_s, projection.finish_at
+    took = "" if elapsed is None else f"after {units.show_seconds(elapsed)}"
+    if part.state == "finished":
+        return ("Finished", "—" if part.last_at is None else dated(part.last_at, zone), took)
+    if part.state == "ended early":
+        return ("Ended early", f"at step {part.step:,}" if part.step is not None else "—", took)
+    if left is None:
+        return ("Finishes", "cannot be told", projection.why or "")
+    between = f"between {units.show_seconds(left.low)} and {units.show_seconds(left.high)}"
+    if projection.too_early:
+        return ("Still needs", "too early to say", between)
+    level = units.show_share(projection.level)
+    if moments is None or part.state == "stalled":
+        return ("Still needs", units.show_seconds(left.mid), f"{between} ({level})")
+    low, high = dated(moments.low, zone), dated(moments.high, zone)
+    return ("Finishes", dated(moments.mid, zone), f"between {low} and {high} ({level})")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import accounting, load, parts, plan_inputs
-from dashboard.language import t
+from dashboard.language import retold, t
 from timeledger.account import account
 from timeledger.errors import ImpossiblePlan
 
@@ -21,7 +21,7 @@ with left, st.container(key="tl_inputs"):
         found = account(inputs, around, plan_inputs.framework(opened))
     except ImpossiblePlan as error:
         with top:
-            parts.failure(t("These numbers cannot be a run."), str(error))
+            parts.failure(t("These numbers cannot be a run."), retold(error.text))
         st.stop()
 with top:
     parts.cards(accounting.cards(found))

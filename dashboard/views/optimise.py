@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import advising, facts, judging, live, load, parts, saving, state
+from dashboard import advising, facts, judging, live, load, parts, saving, state, ways_in
 from dashboard.language import t
 
 opened = load.opened()
 parts.problems(opened)
 live.wait_for(opened)
-entry = parts.pick_run(opened)
+name, tools = parts.head_row()
+with tools:
+    entry = parts.pick_run(opened)
 if entry is None:
     parts.page_title(t("Optimise"))
     parts.no_run()
+    ways_in.ask()
 else:
-    head, buttons = st.columns([4, 2], vertical_alignment="center")
-    with buttons, st.container(horizontal=True, horizontal_alignment="right", key="tl_tools"):
+    with tools:
         facts.ask(entry)
     analysis = load.analysed(entry)
     advised = judging.judged(entry, analysis).advised
-    with head:
+    with name:
         parts.title(analysis)
+    parts.bar(analysis)
     answer = st.container(key="tl_answer")
     if not advised.advice:
         parts.empty(

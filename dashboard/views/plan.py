@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import charts_compare, load, parts, plan_inputs, retold, sentences, summary
-from dashboard.language import t
+from dashboard import charts_compare, load, parts, plan_inputs, sentences, summary
+from dashboard.language import retold, t
 from dashboard.localised import seconds, share
 from timeledger.errors import ImpossiblePlan
 from timeledger.plan import EXPERIMENTS, estimate
@@ -20,7 +20,7 @@ with left, st.container(key="tl_inputs"):
         inputs = plan_inputs.ask()
     except ImpossiblePlan as error:
         with top:
-            parts.failure(t("These numbers cannot be a run."), str(error))
+            parts.failure(t("These numbers cannot be a run."), retold(error.text))
         st.stop()
 answer, before = estimate(inputs), plan_inputs.baseline()
 shown = before if before is not None and not plan_inputs.same(before.inputs, inputs) else None
@@ -30,21 +30,22 @@ with right:
     figure = charts_compare.plan_step(answer, shown, parts.is_dark())
     parts.chart(figure, "plan", sentences.plan(answer, shown), title=t("One step"))
     plan_inputs.compare_with_run(opened)
-    parts.hints(retold.hints(answer))
+    parts.hints([retold(each) for each in answer.hints])
     parts.head(t("Try it"))
     with st.container(horizontal=True):
         for at, (title, _) in enumerate(EXPERIMENTS):
-            st.button(t(title), key=f"try_{at}", on_click=plan_inputs.try_experiment, args=(at,))
+            st.button(retold(title), key=f"try_{at}", on_click=plan_inputs.try_experiment, args=(at,))
         st.button(t("Back to the start"), key="plan_reset", on_click=plan_inputs.reset, type="tertiary")
     st.caption(
         t(
             "Total = (tokens ÷ generation throughput + tokens ÷ training throughput + fixed overhead) × steps. Use the mean length measured late in a run, never the limit. After ten steps a measured step time beats any formula."
         )
     )
-    label, swept = plan_inputs.sweep_one(inputs)
+    with parts.head_line(t("If one input were different"), "sweep"):
+        label, swept = plan_inputs.sweep_one(inputs)
     if swept:
         figure = charts_compare.plan_steps(swept, parts.is_dark())
-        parts.chart(figure, "swept", sentences.swept(label, swept), title=t("A step over {input}", input=label))
+        parts.chart(figure, "swept", sentences.swept(label, swept))
         rows = [
             (value, seconds(each.step_s), share(each.share("sampling")), seconds(each.total_s.mid))
             for value, each in swept

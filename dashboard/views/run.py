@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import facts, frame, live, load, parts, saving, sections, sentences, state
+from dashboard import facts, frame, live, load, parts, saving, sections, sentences, state, ways_in
 from dashboard.language import t
 
 opened = load.opened()
 parts.problems(opened)
 live.wait_for(opened)
-entry = parts.pick_run(opened)
+name, tools = parts.head_row()
+with tools:
+    entry = parts.pick_run(opened)
 if entry is None:
+    parts.page_title(t("Run"))
     parts.no_run()
+    ways_in.ask()
 else:
-    head, buttons = st.columns([4, 2], vertical_alignment="center")
-    with buttons, st.container(horizontal=True, horizontal_alignment="right", key="tl_tools"):
+    with tools:
         facts.ask(entry)
-        analysis = load.analysed(entry)
+        analysis = load.analysed(entry, backtested=True)
         saving.run(entry.label, analysis)
-    with head:
+    with name:
         parts.title(analysis)
+    parts.bar(analysis)
+    parts.sideways()
     frame.tab_title(analysis)
     live.follow(entry, analysis)
     sections.answer(entry, analysis)

@@ -12,6 +12,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+import pytest
+
 from timeledger.cli.open_page import command, free_port
 
 
@@ -51,6 +53,24 @@ def test_it_serves_without_a_question_and_ends_on_ctrl_c(tmp_path: Path) -> None
             process.communicate()
     assert f"http://127.0.0.1:{port}" in out
     assert "email" not in out.lower()
+
+
+def test_a_package_of_the_same_name_where_the_reader_stands_is_not_served(tmp_path: Path) -> None:
+    for name in ("dashboard", "parsers"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise SystemExit('not ours')\n")
+    port = free_port(8950)
+    timeledger = Path(sys.executable).parent / "timeledger"
+    if not timeledger.exists():
+        pytest.skip("timeledger is not installed here")
+    with subprocess.Popen(
+        [str(timeledger), "open", "--no-browser", "--port", str(port)],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    ) as process:  # fmt: skip
+        try:
+            assert answers(port, process)
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)
 
 
 def test_the_server_is_bound_here_and_counts_nothing() -> None:

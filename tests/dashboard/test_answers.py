@@ -7,7 +7,8 @@ from datetime import UTC
 import polars as pl
 import pytest
 
-from dashboard import advising, budgeting, charts_budget, charts_compare, language, retold, summary, tables
+from dashboard import advising, budgeting, charts_budget, charts_compare, language, summary, tables
+from dashboard.language import retold
 from tests.dashboard.synthetic import analysis
 from timeledger.advice import TIERS, Advice
 from timeledger.budget import ORDER, solve
@@ -100,7 +101,7 @@ def test_every_cut_has_its_price_in_words(code: str) -> None:
     found = solve(PlanInputs(steps=2000, max_tokens=4096, truncated=0.0, accuracy=0.5), 0.5)
     assert len(found.cuts) >= 3
     for cut in found.cuts:
-        assert retold.effect(cut)
+        assert retold(cut.effect)
 
 
 def test_an_hour_on_the_wall_is_sixty_minutes() -> None:

@@ -10,14 +10,18 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard import language, localised, retold, summary
-from dashboard.language import catalogue, t
+from dashboard import language, localised, samples, summary
+from dashboard.language import catalogue, retold, t
+from parsers import FORMATS
 from tests.conftest import ROOT
 from tests.dashboard.synthetic import NOW, analysis
 from tests.dashboard.texts import calls, messages, placeholders
-from timeledger.advice import RULES
+from timeledger import moment
+from timeledger.headline import headline
 from timeledger.palette import LOOKS
-from timeledger.plan import EXPERIMENTS
+from timeledger.results import State
+from timeledger.said import Said, say
+from timeledger.units import show_seconds
 
 APP = str(ROOT / "dashboard" / "app.py")
 SAMPLES = ROOT / "sample_logs"
@@ -35,9 +39,16 @@ def test_no_text_is_missing_and_none_is_left_over(code: str) -> None:
     known, wanted = catalogue(code), messages()
     missing = [f"{where}: {text}" for text, where in wanted.items() if text not in known]
     assert not missing, f"texts without a translation in dashboard/texts: {missing}"
-    tables = {text for rule in RULES for text in (rule.title, rule.cost)}
-    lost = sorted(text for text in tables if text not in known)
-    assert not lost, f"titles and costs of rules without a translation: {lost}"
+    lost = sorted(text for text in _format_texts() if text not in known)
+    assert not lost, f"texts of formats without a translation: {lost}"
+    names = {look.label for look in LOOKS.values()} | {each.shows for each in samples.bundled()}
+    left = sorted(text for text in known if text not in {*wanted, *names, *_format_texts()})
+    assert not left, f"translations of texts that nobody shows: {left}"
+
+
+def _format_texts() -> set[str]:
+    """What the help says of every format."""
+    return {text for each in FORMATS for text in (each.title, each.reads, each.lacks, each.more)}
 
 
 @pytest.mark.parametrize("code", OTHERS)
@@ -50,16 +61,27 @@ def test_every_placeholder_is_kept(code: str) -> None:
 
 @pytest.mark.parametrize("code", OTHERS)
 def test_names_of_the_model_are_translated(code: str) -> None:
-    for text in (*(look.label for look in LOOKS.values()), *(title for title, _ in EXPERIMENTS)):
-        assert text in catalogue(code), text
+    for look in LOOKS.values():
+        assert look.label in catalogue(code), look.label
 
 
 def test_every_call_gives_the_placeholders_of_its_text() -> None:
-    for path, call in calls():
-        if not (isinstance(call.func, ast.Name) and call.func.id == "t" and isinstance(call.args[0], ast.Constant)):
+    for path, call in calls("dashboard", "timeledger", "parsers"):
+        if not (isinstance(call.func, ast.Name) and call.func.id in {"t", "say"}):
+            continue
+        if not isinstance(call.args[0], ast.Constant) or any(each.arg is None for each in call.keywords):
             continue
         given = sorted(each.arg for each in call.keywords if each.arg)
-        assert given == placeholders(str(call.args[0].value)), f"{path.name}:{call.lineno}"
+        assert given == sorted(set(placeholders(str(call.args[0].value)))), f"{path.name}:{call.lineno}"
+
+
+def test_what_the_model_says_is_a_literal() -> None:
+    """A template that is put together at run time has no translation."""
+    for path, call in calls("timeledger", "parsers"):
+        if isinstance(call.func, ast.Name) and call.func.id == "say":
+            text = call.args[0]
+            assert isinstance(text, ast.Constant), f"{path.name}:{call.lineno}"
+            assert isinstance(text.value, str), f"{path.name}:{call.lineno}"
 
 
 def test_no_words_reach_the_page_past_the_catalogue() -> None:
@@ -141,21 +163,47 @@ def test_an_unknown_text_and_an_unknown_language_stay_english() -> None:
 
 
 def test_the_headline_says_the_same_in_both_languages() -> None:
-    run = analysis()
+    run = moment.at(analysis(), NOW, UTC)
+    assert "87 of 200 steps done" in retold(run.headline)
     language.speak("zh")
-    told = retold.headline(run, UTC)
-    card = summary.finish(run, UTC)
-    assert card.value in told
+    told = retold(run.headline)
+    assert summary.finish(run, UTC).value in told
     assert "87 / 200 步" in told
     assert "62%" in told
 
 
 @pytest.mark.parametrize("state", ["finished", "ended early", "stalled", "unknown"])
-def test_every_state_has_its_sentence(state: str) -> None:
+def test_every_state_has_its_sentence(state: State) -> None:
+    run = analysis()
+    told = headline(run.run, run.clock, run.breakdown, run.growth, run.projection, state, run.facts, UTC)
     language.speak("zh")
-    told = retold.headline(analysis(state=state), UTC)  # type: ignore[arg-type]
+    told = retold(told)
     assert CHINESE.search(told)
-    assert "{" not in told
+    assert not re.search(r"[{}]|[A-Za-z]{3,}\s[a-z]{3,}", told)
+
+
+def test_what_is_not_said_stays_as_it_is() -> None:
+    """A run may be called like a word of the page."""
+    language.speak("zh")
+    assert t("steps") == "步数"
+    assert retold("steps") == "steps"
+    assert (
+        retold(say("{b} keeps the pace of {a}: {there}.", a="steps", b="reward", there="x"))
+        == "reward 与 steps 速度相同：x。"
+    )
+
+
+def test_a_sentence_without_a_translation_stays_english_as_a_whole() -> None:
+    language.speak("zh")
+    untold = Said("nobody says 4 m", "nobody says {time}", {"time": show_seconds(240)})
+    assert retold(untold) == "nobody says 4 m"
+    assert retold(say("{a} {b}", a=untold, b=say("No pauses worth naming."))) == "nobody says 4 m没有值得一提的停顿。"
+
+
+def test_no_space_stands_between_two_chinese_words() -> None:
+    language.speak("zh")
+    assert retold(say("{a} and {b}", a=say("training throughput"), b=say("fixed overhead"))) == "训练吞吐和固定开销"
+    assert retold(say("{a} and {b}", a="lr", b="KL")) == "lr 和 KL"
 
 
 def labels(app: AppTest) -> list[str]:

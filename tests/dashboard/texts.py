@@ -9,24 +9,23 @@ from pathlib import Path
 
 from tests.conftest import ROOT
 
-#: Functions whose first argument is a text for the catalogue.
-NAMES = ("t", "mark")
+#: Functions whose first argument is a text for the catalogue: the page's own, and the model's.
+NAMES = ("t", "mark", "say")
 
 
-def modules() -> list[Path]:
-    """Every Python file of the dashboard."""
-    return sorted((ROOT / "dashboard").rglob("*.py"))
+def modules(*folders: str) -> list[Path]:
+    """Every Python file of the folders (default: the dashboard)."""
+    return [path for folder in folders or ("dashboard",) for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
 def messages() -> dict[str, str]:
     """Every text that passes through the catalogue -> where it first stands."""
     found: dict[str, str] = {}
-    for path in modules():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NAMES and node.args:
-                text = node.args[0]
-                if isinstance(text, ast.Constant) and isinstance(text.value, str) and text.value:
-                    found.setdefault(text.value, f"dashboard/{path.relative_to(ROOT / 'dashboard')}:{node.lineno}")
+    for path, call in calls("dashboard", "timeledger", "parsers"):
+        if isinstance(call.func, ast.Name) and call.func.id in NAMES and call.args:
+            text = call.args[0]
+            if isinstance(text, ast.Constant) and isinstance(text.value, str) and text.value:
+                found.setdefault(text.value, f"{path.relative_to(ROOT)}:{call.lineno}")
     return found
 
 
@@ -35,9 +34,9 @@ def placeholders(text: str) -> list[str]:
     return sorted(re.findall(r"\{(\w*)\}", text))
 
 
-def calls() -> Iterator[tuple[Path, ast.Call]]:
-    """Every call in the dashboard."""
-    for path in modules():
+def calls(*folders: str) -> Iterator[tuple[Path, ast.Call]]:
+    """Every call in the folders (default: the dashboard)."""
+    for path in modules(*folders):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 yield path, node

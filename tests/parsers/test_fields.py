@@ -69,6 +69,31 @@ def test_a_duration_is_never_a_metric(key: str, phase: str) -> None:
     assert resolve(key, "ms").of(250.0) == 0.25
 
 
+@pytest.mark.parametrize(
+    ("key", "kind", "name", "value"),
+    [
+        ("timing_ms/step", "column", "step_s", 2.0),
+        ("timing_ms/rollout", "phase", "rollout", 2.0),
+        ("perf/time_ms/update", "phase", "update", 2.0),
+        ("step_time_ms", "column", "step_s", 2.0),
+        ("total_time_ms", "clock", "elapsed_s", 2.0),
+        ("wall_h", "clock", "elapsed_s", 7_200_000.0),
+        ("runtime_hours", "clock", "elapsed_s", 7_200_000.0),
+        ("elapsed_min", "clock", "elapsed_s", 120_000.0),
+        ("eta_minutes", "remaining", "remaining_s", 120_000.0),
+        ("timestamp_ms", "at", "at", 2.0),
+    ],
+)
+def test_a_unit_in_the_name_is_taken_at_its_word(key: str, kind: str, name: str, value: float) -> None:
+    found = resolve(key)
+    assert (found.kind, found.name, found.of(2000.0)) == (kind, name, pytest.approx(value))
+
+
+@pytest.mark.parametrize("key", ["time_min", "step_time_min", "gen_time_min"])
+def test_the_smallest_time_or_minutes_is_neither(key: str) -> None:
+    assert resolve(key).kind == "extra"
+
+
 def test_units_scale() -> None:
     assert resolve("vram", "MB").of(2048.0) == 2.0
     assert resolve("vram", "GB").of(2.0) == 2.0

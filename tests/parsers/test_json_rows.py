@@ -64,6 +64,18 @@ def test_a_document_that_is_cut_off_is_read_as_far_as_it_goes() -> None:
     assert any("not complete" in note.text for note in run.notes)
 
 
+@pytest.mark.parametrize("between", ["\n", "\n\n", ",\n", " "])
+@pytest.mark.parametrize("name", ["metrics.jsonl", "history.json", "train.log"])
+def test_rows_over_several_lines_one_after_the_other(between: str, name: str) -> None:
+    text = between.join(json.dumps(row, indent=2) for row in ROWS)
+    run = parsers.read(text.encode(), name=name)
+    check(run)
+    assert run.notes == ()
+    cut = parsers.read(text[: text.index('"step": 6')].encode(), name=name)
+    assert cut.steps["step"].to_list() == [1, 2, 3, 4, 5]
+    assert any("not complete" in note.text for note in cut.notes)
+
+
 @pytest.mark.parametrize(
     "document",
     [

@@ -142,6 +142,28 @@ def test_text_stamps_and_totals() -> None:
     assert run.info.zone_known
 
 
+def test_what_an_evaluation_took_is_told_by_its_row() -> None:
+    step = {"loss": 0.5, "step_time": 9.0}
+    run = read(
+        lines(
+            {"step": 1, **step},
+            {"step": 1, "eval/acc": 0.7, "eval/time": 40.0},
+            {"step": 2, **step},
+            {"type": "eval", "step": 2, "acc": 0.9, "duration": 41.0},
+            {"step": 3, **step},
+            {"split": "val", "step": 3, "acc": 0.9, "elapsed": 900.0},
+            {"step": 4, **step},
+        )
+    )
+    assert column(run, "step_s") == [9.0] * 4
+    assert run.phases.is_empty()
+    assert run.events.select("kind", "step", "seconds").rows() == [
+        ("evaluation", 1, 40.0),
+        ("evaluation", 2, 41.0),
+        ("evaluation", 3, None),
+    ]
+
+
 def test_evaluations_samples_and_unknown_keys() -> None:
     run = read(
         lines(

@@ -112,6 +112,39 @@ def test_time_stamps_tell_a_slow_start_from_a_clock() -> None:
     assert column(read("".join(lines)), "elapsed_s")[0] == 302
 
 
+def test_a_time_in_every_tenth_row_is_of_one_step_or_of_all_ten() -> None:
+    def rows(seconds: float, clock: str) -> Run:
+        return read(
+            "".join(
+                f"step {n} | reward 0.5{n} | {clock.format(13.0 * n)}time {seconds + n / 100:.2f}s\n"
+                for n in range(10, 90, 10)
+            )
+        )
+
+    guessed = rows(130.0, "")
+    assert column(guessed, "step_s")[:2] == [130.1, 130.2]
+    assert any("10 steps apart" in note.text and note.kind == "guessed" for note in guessed.notes)
+    assert column(rows(130.0, "elapsed {:.0f}s | "), "step_s") == pytest.approx(
+        [13.0 + n / 1000 for n in range(10, 90, 10)]
+    )
+    assert column(rows(13.0, "elapsed {:.0f}s | "), "step_s") == pytest.approx(
+        [13.0 + n / 100 for n in range(10, 90, 10)]
+    )
+
+
+def test_stamps_without_a_year() -> None:
+    run = read(
+        "".join(
+            f"INFO {stamp} [loop.py:12] step {n} reward 0.5{n} len 200\n"
+            for n, stamp in enumerate(("12-31 23:59:30", "12-31 23:59:50", "01-01 00:00:10"), 1)
+        )
+    )
+    moved = run.steps["at"].diff().drop_nulls().dt.total_seconds().to_list()
+    assert moved == [20, 20]
+    assert not run.info.zone_known
+    assert any("no year" in note.text for note in run.notes)
+
+
 def test_elapsed_that_falls_is_the_step_time() -> None:
     run = read("".join(f"step {n} reward=0.5 elapsed={9 + n % 2}.5s\n" for n in range(1, 6)))
     assert column(run, "step_s") == [10.5, 9.5, 10.5, 9.5, 10.5]
@@ -176,6 +209,55 @@ def test_evaluations_are_events() -> None:
     assert run.steps.height == 2
     assert column(run, "acc") == [None, None]
     assert run.events.select("kind", "step", "seconds").rows() == [("evaluation", 5, 12.0)]
+
+
+@pytest.mark.parametrize(
+    ("line", "took"),
+    [
+        ("eval step 5 | acc 0.75 | eval_time 40.0s", 40.0),
+        ("Eval: acc=0.75 (40.2s)", 40.2),
+        ("  >> validation: reward 0.412, took 1m 20s", 80.0),
+        ("Evaluation took 40.2s", 40.2),
+        ("Test accuracy: 45.2%", None),
+        ("eval step 5: acc 0.75", None),
+        ("Eval accuracy: 0.75 | elapsed 3600s", None),
+        ("验证 准确率 0.45 用时 40秒", 40.0),
+    ],
+)
+def test_an_evaluation_without_a_step_is_of_the_last_one(line: str, took: float | None) -> None:
+    run = read(f"step 5 | reward 0.5 | kl 0.1\n{line}\nstep 6 | reward 0.5 | kl 0.1\n")
+    assert run.steps["step"].to_list() == [5, 6]
+    assert column(run, "acc") == [None, None]
+    assert run.phases.is_empty()
+    assert run.events.select("kind", "step", "seconds").rows() == [("evaluation", 5, took)]
+
+
+def test_the_lines_of_one_evaluation_are_one_event() -> None:
+    lines = "Eval on math: acc 0.41\nEval on code: acc 0.30\nEvaluation took 61.5s\n"
+    run = read("".join(f"step {s} | reward 0.5 | kl 0.1\n{lines if s % 2 == 0 else ''}" for s in range(1, 6)))
+    assert run.events.select("step", "seconds").rows() == [(2, 61.5), (4, 61.5)]
+
+
+def test_several_data_sets_take_their_times_together() -> None:
+    lines = "Eval on math: acc 0.41 (30.0s)\nEval on code: acc 0.30 (20.0s)\nEvaluation took 50.0s\nEvaluation done in 50.1s\n"
+    run = read(f"step 1 | reward 0.5 | kl 0.1\n{lines}step 2 | reward 0.5 | kl 0.1\n")
+    assert run.events.select("step", "seconds").rows() == [(1, 50.0)]
+
+
+def test_batches_of_an_evaluation_and_lines_before_the_first_step_are_none() -> None:
+    run = read(
+        "Eval every 50: acc 0.5\nstep 1 | reward 0.5 | kl 0.1\neval step 7: acc 0.4\nstep 2 | reward 0.5 | kl 0.1\n"
+    )
+    assert run.events.is_empty()
+
+
+def test_the_runs_clock_on_an_evaluations_line_is_not_what_it_took() -> None:
+    lines = [f"step {s} | reward 0.5 | kl 0.1 | time {13.0 * s:.1f}s" for s in range(1, 13)]
+    for at in (11, 7, 3):
+        lines.insert(at + 1, f"[eval] step {at + 1} | acc 0.5 | time {13.0 * (at + 1) + 4:.1f}s")
+    run = read("\n".join(lines) + "\n")
+    assert column(run, "elapsed_s")[-1] == pytest.approx(156.0)
+    assert run.events.select("step", "seconds").rows() == [(4, None), (8, None), (12, None)]
 
 
 # --- around it ---------------------------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ def phase(run: Run, name: str) -> list[float]:
 
 LINES: dict[str, Callable[[int], str]] = {
     "unit in brackets": lambda s: f"step {s} | reward: {reward(s)} | mean len (tokens): {length(s)} | step time (s): {seconds(s)}",
+    "all in capitals": lambda s: f"STEP={s} REWARD={reward(s)} LEN={length(s)} TIME={seconds(s)}S",
     "a count in brackets": lambda s: f"Step [{s}/40], Avg Reward (64 samples): {reward(s)}, Avg Len (n=64): {length(s)}, Time: {seconds(s)}s",
     "columns lined up": lambda s: f"=== Step {s}/40 ===\n  Mean reward:          {reward(s)}\n  Mean length:          {length(s)}.0 tokens\n  Loss:                 0.0470\n  Step time:            {seconds(s)}s",
     "a dictionary over lines": lambda s: f"Step {s}:\n{{'loss': 0.04,\n 'mean_response_length': {length(s)},\n 'reward': {reward(s)},\n 'step_time': {seconds(s)}}}",

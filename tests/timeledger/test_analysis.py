@@ -105,6 +105,37 @@ def test_what_if_evaluation_interval() -> None:
     assert found.projection.remaining_s.mid - rarer.remaining_s.mid == pytest.approx(8 * 60, rel=0.1)
 
 
+def to_come(plan: Plan, after: int) -> float:
+    """Seconds from the end of step `after` to the end, in the run done again."""
+    truth = happen(plan)
+    return truth.total_s - float(truth.end_s[after - 1])
+
+
+CHANGES: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"max_tokens": 400}, {"limit": 400}),
+    ({"max_tokens": 200}, {"limit": 200}),
+    ({"eval_every": 50}, {"eval_every": 50}),
+    ({"eval_s": 10.0}, {"eval_s": 10.0}),
+    ({"eval_every": 50, "eval_s": 10.0}, {"eval_every": 50, "eval_s": 10.0}),
+    ({"total_steps": 200}, {"steps": 200}),
+    ({"total_steps": 500}, {"steps": 500}),
+]
+
+
+@pytest.mark.parametrize(("asked", "changed"), CHANGES)
+@pytest.mark.parametrize("known", [True, False])
+def test_what_if_against_the_run_done_again(asked: dict[str, Any], changed: dict[str, Any], known: bool) -> None:
+    """The change made after step 100 of a run whose steps follow the longest answer; its schedule in the settings or not."""
+    plan = Plan(steps=300, len_noise=0.3, limit=1024, eval_every=10, eval_s=60.0, seed=1)
+    run, _ = simulate(plan, "stamps", settings={"eval_steps": 10} if known else {})
+    found = analyse(cut_after(run, 0, 100), Facts(max_tokens=1024))
+    if "steps" in changed:
+        found = analyse(cut_after(simulate(replace(plan, planned=300), "stamps")[0], 0, 100), Facts(max_tokens=1024))
+    said = what_if(found, **asked).remaining_s
+    assert said is not None
+    assert said.mid == pytest.approx(to_come(replace(plan, **changed), 100), rel=0.03)
+
+
 NUMBERS = st.one_of(st.none(), st.floats(allow_nan=True, allow_infinity=True), st.floats(-10, 1e4))
 
 

@@ -357,3 +357,12 @@ def test_any_phases_add_up(rows: list[Any], step_s: float | None) -> None:
     adds_up(breakdown(run, clock(run)))
     top = top_level(run).frame
     assert top.select("segment", "step", "name").is_unique().all()
+
+
+def test_a_clock_that_stands_still_splits_nothing_and_never_raises() -> None:
+    run = run_with([("rollout", "gen", 4.0, None)], step_s=5.0)
+    still = clock(run)
+    still = replace(still, steps=still.steps.with_columns(pl.lit(0.0).alias("wall_s")))
+    found = breakdown(run, still)
+    assert found.step_s is None
+    assert found.why

@@ -32,6 +32,12 @@ def test_growth_is_the_ratio_of_late_to_first() -> None:
     assert "grew from" in found.sentence
 
 
+def test_three_rows_tell_a_length_and_no_course() -> None:
+    found = growth_of(Plan(steps=3, planned=100, len_first=100, len_last=4000, len_noise=0.5))
+    assert "so far" in found.sentence
+    assert "grew" not in found.sentence
+
+
 def test_clear_growth_is_followed_within_the_limit() -> None:
     plan = Plan(steps=120, planned=240, len_first=100, len_last=800, len_noise=0.05, limit=600)
     run, _ = simulate(plan)

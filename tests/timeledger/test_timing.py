@@ -57,6 +57,13 @@ def test_a_length_that_hardly_varies_cannot_tell_fixed_from_per_token() -> None:
     assert found.s_per_token is None
     assert found.why is not None
     assert "hardly varies" in found.why
+    assert "cannot be told apart" in found.sentence
+
+
+def test_what_was_never_seen_is_not_said_not_to_follow() -> None:
+    run, _ = simulate(Plan(steps=50), "stamps", lengths_shown=False)
+    assert "no answer lengths" in fit_timing(run, clock(run)).sentence
+    assert "too few steps" in timing_of(Plan(steps=4), "step_s").sentence
 
 
 def test_longest_answer_at_the_limit_is_no_driver() -> None:

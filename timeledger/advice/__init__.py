@@ -11,6 +11,7 @@ from timeledger.advice.needs import how_to_log, missing, words
 from timeledger.advice.rules import RULES
 from timeledger.advice.saving import in_seconds, removed
 from timeledger.results import Analysis, Span
+from timeledger.said import lower, say, sentences
 from timeledger.units import show_seconds, show_share
 
 __all__ = ["RULES", "TIERS", "Advice", "Advised", "Combined", "NotJudged", "Rule", "advise", "combine"]
@@ -108,14 +109,21 @@ def _sentence(made: Sequence[Advice], unknown: Sequence[NotJudged]) -> str:
     """The best change in a sentence, or that nothing cheap is left."""
     best = next((each for each in made if each.tier > 0), None)
     free = any(each.tier == 1 and (each.ceiling is None or each.ceiling >= _CHEAP) for each in made)
-    limit = f" {len(unknown)} rules could not be judged." if unknown else ""
+    limit = say("{count} rules could not be judged.", count=len(unknown)) if unknown else ""
     if best is None:
-        return f"Nothing to change that this log shows.{limit}"
-    change = f"{best.title[0].lower()}{best.title[1:]}{_gain(best)}"
-    return f"Change first: {change}." if free else f"Nothing cheap is left that this log shows; next: {change}.{limit}"
+        return sentences(say("Nothing to change that this log shows."), limit)
+    change = _with_gain(best)
+    if free:
+        return say("Change first: {change}.", change=change)
+    return sentences(say("Nothing cheap is left that this log shows; next: {change}.", change=change), limit)
 
 
-def _gain(advice: Advice) -> str:
+def _with_gain(advice: Advice) -> str:
+    """The change and what it saves, in the middle of a sentence."""
+    change = lower(advice.title)
     if advice.saves_s:
-        return f", about {show_seconds(advice.saves_s.mid)} of {advice.of}"
-    return f", about {show_share(advice.share)} of a step" if advice.share else ""
+        time = show_seconds(advice.saves_s.mid)
+        return say("{change}, about {time} of {of}", change=change, time=time, of=advice.of)
+    if advice.share:
+        return say("{change}, about {share} of a step", change=change, share=show_share(advice.share))
+    return change

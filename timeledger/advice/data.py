@@ -8,6 +8,7 @@ from timeledger.advice.base import Found
 from timeledger.advice.case import Case, between
 from timeledger.advice.knobs import present
 from timeledger.results import Span
+from timeledger.said import say
 from timeledger.trend import trend
 from timeledger.units import show_number, show_seconds, show_share
 
@@ -20,7 +21,10 @@ def no_signal(case: Case) -> Found | None:
     if silent is None or not 0.3 < silent < 0.9 or present(case, "filter") is True:
         return None
     parts = [phase for phase in _SAMPLES if phase in case.phases] or ["per token"]
-    symptom = f"In {show_share(silent)} of the groups all answers have the same reward: they give no gradient and cost as much."
+    symptom = say(
+        "In {share} of the groups all answers have the same reward: they give no gradient and cost as much.",
+        share=show_share(silent),
+    )
     return Found(
         symptom,
         {"zero_std": round(silent, 3)},
@@ -37,12 +41,14 @@ def sampling_again(case: Case) -> Found | None:
     if batches is None or batches <= 1.5:
         return None
     most = (batches - 1) / batches
-    symptom = f"Dynamic sampling generates {show_number(batches)} batches for each one it trains on."
+    symptom = say(
+        "Dynamic sampling generates {batches} batches for each one it trains on.", batches=show_number(batches)
+    )
     return Found(
         symptom,
         {"num_gen_batches": round(batches, 2)},
         {"rollout": between(0.0, 0.5 * most, most)},
-        {"gen_batch": "larger, so that one is enough", "filter": "offline, by pass rate"},
+        {"gen_batch": say("larger, so that one is enough"), "filter": say("offline, by pass rate")},
     )
 
 
@@ -51,7 +57,11 @@ def reuse(case: Case) -> Found | None:
     share, clipped = case.share("rollout"), case.late("clipfrac")
     if share <= 0.7 or case.number("num_iterations") != 1 or clipped is None or clipped >= 0.05:
         return None
-    symptom = f"Sampling is {show_share(share)} of a step, each answer is used for one update, and {show_share(clipped)} of the ratios are clipped."
+    symptom = say(
+        "Sampling is {share} of a step, each answer is used for one update, and {clipped} of the ratios are clipped.",
+        share=show_share(share),
+        clipped=show_share(clipped),
+    )
     evidence = {"rollout_share": round(share, 3), "clipfrac": round(clipped, 5), "num_iterations": 1}
     return Found(symptom, evidence, {"rollout": Span(0.0, 0.35, 0.5)}, {"num_iterations": "2"})
 
@@ -76,7 +86,12 @@ def stop(case: Case) -> Found | None:
     to_come = total - float(step[-1])
     if found is None or gained <= 0 or found.direction != "unclear" or found.high * to_come >= 0.1 * gained:
         return None
-    symptom = f"The reward gained {show_number(gained)} and has been flat for the last {show_number(float(np.ptp(step[-count:])))} steps; {show_seconds(left.mid)} are still planned."
+    symptom = say(
+        "The reward gained {gained} and has been flat for the last {steps} steps; {time} are still planned.",
+        gained=show_number(gained),
+        steps=show_number(float(np.ptp(step[-count:]))),
+        time=show_seconds(left.mid),
+    )
     evidence = {"gained": round(gained, 4), "at_most_to_come": round(found.high * to_come, 4)}
     everything = Span(0.5, 0.5, 1.0)
     return Found(

@@ -11,6 +11,7 @@ from typing import Final
 
 from timeledger.advice.case import Case
 from timeledger.run import SettingValue
+from timeledger.said import say
 
 _ROLLOUT: Final = "actor_rollout_ref.rollout."
 _ACTOR: Final = "actor_rollout_ref.actor."
@@ -237,29 +238,35 @@ KNOBS: Final[Mapping[str, Names]] = {
 _OWN: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
     ("engine", "trl"): {"on": 'True, vllm_mode="colocate"'},
     ("engine", "verl"): {"on": "vllm"},
-    ("engine", "openrlhf"): {"on": "1 or more"},
+    ("engine", "openrlhf"): {"on": say("1 or more")},
     ("engine", "swift"): {"on": "true"},
-    ("vllm_mode", "openrlhf"): {"colocate": "true, with vllm and ds enable_sleep"},
+    ("vllm_mode", "openrlhf"): {"colocate": say("true, with vllm and ds enable_sleep")},
     ("enable_sleep_mode", "swift"): {"off": "0"},
-    ("async_mode", "trl"): {"on": "AsyncGRPOTrainer (experimental)"},
-    ("async_mode", "verl"): {"on": "separate_async (older: the one_step_off_policy recipe)"},
+    ("async_mode", "trl"): {"on": say("AsyncGRPOTrainer (experimental)")},
+    ("async_mode", "verl"): {"on": say("separate_async (older: the one_step_off_policy recipe)")},
     ("sync", "verl"): {"fast": "delta_sharded"},
     ("sync", "openrlhf"): {"fast": "nccl"},
-    ("sync", "swift"): {"fast": "true (LoRA only)"},
-    ("beta", "verl"): {"off": "False, and algorithm.use_kl_in_reward=False"},
+    ("sync", "swift"): {"fast": say("true (LoRA only)")},
+    ("beta", "verl"): {"off": say("False, and algorithm.use_kl_in_reward=False")},
     ("beta", "openrlhf"): {"off": "0"},
-    ("overlong", "openrlhf"): {"on": "a tenth of the limit"},
+    ("overlong", "openrlhf"): {"on": say("a tenth of the limit")},
     ("overlong", "swift"): {"on": "soft_overlong"},
-    ("phases", "trl"): {"on": '"wandb" (offline), "mlflow" or "trackio"; logging_steps=1'},
+    ("phases", "trl"): {"on": say('"wandb" (offline), "mlflow" or "trackio"; logging_steps=1')},
     ("phases", "verl"): {"on": '["console","file"]'},
-    ("phases", "swift"): {"on": "wandb or tensorboard"},
+    ("phases", "swift"): {"on": say("wandb or tensorboard")},
     ("attention", "trl"): {"flash": "kernels-community/flash-attn2"},
     ("attention", "openrlhf"): {"flash": "flash_attention_2"},
     ("attention", "swift"): {"flash": "flash_attn"},
-    ("reward_workers", "trl"): {"more": "async def, so that several run at once"},
-    ("reward_workers", "openrlhf"): {"more": "several addresses"},
+    ("reward_workers", "trl"): {"more": say("async def, so that several run at once")},
+    ("reward_workers", "openrlhf"): {"more": say("several addresses")},
 }
-_PLAIN: Final = {"on": "True", "off": "False", "more": "more", "fast": "the faster backend", "flash": "flash attention"}
+_PLAIN: Final = {
+    "on": "True",
+    "off": "False",
+    "more": say("more"),
+    "fast": say("the faster backend"),
+    "flash": say("flash attention"),
+}
 
 
 def settings(case: Case, change: Mapping[str, str]) -> dict[str, str]:
@@ -277,7 +284,7 @@ def settings(case: Case, change: Mapping[str, str]) -> dict[str, str]:
             continue
         now = case.setting(concept, *_own_names(names))
         new = _OWN.get((concept, key), _PLAIN).get(new, _PLAIN.get(new, new))
-        made[spelled(case, names)] = f"{show(now)} -> {new}"
+        made[spelled(case, names)] = say("{now} -> {new}", now=show(now), new=new)
     return made
 
 
@@ -310,4 +317,4 @@ def _own_names(names: str | Flags) -> tuple[str, ...]:
 
 def show(value: SettingValue | None) -> str:
     """A present value, or that the log does not hold it."""
-    return "(not in the log)" if value is None else str(value)
+    return say("(not in the log)") if value is None else str(value)

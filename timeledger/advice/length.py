@@ -11,6 +11,7 @@ import numpy as np
 from timeledger.advice.base import Found
 from timeledger.advice.case import Case, between
 from timeledger.results import Span
+from timeledger.said import say, sentences
 from timeledger.trend import trend
 from timeledger.units import show_number, show_share
 
@@ -36,10 +37,13 @@ def truncation(case: Case) -> Found | None:
     limit = case.analysis.growth.limit
     if cut is None or cut <= TOO_MUCH:
         return None
-    at = f" at {show_number(limit, 4)} tokens" if limit else ""
-    alarm = " Nothing can be learned from answers that never end." if cut >= 0.9 else ""
-    change = {"max_tokens": f"{round(limit * 1.5)}" if limit else "larger", "mask_truncated": "on"}
-    return Found(f"{show_share(cut)} of the answers are cut{at}.{alarm}", {"truncated": round(cut, 3)}, {}, change)
+    told = say("{share} of the answers are cut.", share=show_share(cut))
+    if limit:
+        at = show_number(limit, 4)
+        told = say("{share} of the answers are cut at {limit} tokens.", share=show_share(cut), limit=at)
+    alarm = say("Nothing can be learned from answers that never end.") if cut >= 0.9 else ""
+    change = {"max_tokens": f"{round(limit * 1.5)}" if limit else say("larger"), "mask_truncated": "on"}
+    return Found(sentences(told, alarm), {"truncated": round(cut, 3)}, {}, change)
 
 
 def overlong_penalty(case: Case) -> Found | None:
@@ -61,7 +65,11 @@ def overlong_penalty(case: Case) -> Found | None:
         part for part in ("rollout", "update", "old_logprob", "ref_logprob", "per token") if part in case.base.shares
     ]
     likely, most = (1 - before / max(to_come, now) for to_come in _lengths_to_come(case, now))
-    symptom = f"In the second half answers grew from {show_number(before)} to {show_number(now)} tokens while the reward did not rise."
+    symptom = say(
+        "In the second half answers grew from {before} to {now} tokens while the reward did not rise.",
+        before=show_number(before),
+        now=show_number(now),
+    )
     evidence = {"len_before": round(before, 1), "len_now": round(now, 1), "reward_slope": round(gained.slope, 6)}
     return Found(symptom, evidence, {part: between(0.0, 0.5 * likely, most) for part in parts}, {"overlong": "on"})
 
@@ -88,7 +96,12 @@ def lower_limit(case: Case) -> Found | None:
     if most <= 0.05:
         return None
     part = "rollout" if "rollout" in case.base.shares else "per token"
-    symptom = f"{show_share(cut)} of the answers are cut, yet the longest of each step ({show_number(longest)} tokens) is {show_number(longest / mean)} times the mean: all wait for it."
+    symptom = say(
+        "{share} of the answers are cut, yet the longest of each step ({longest} tokens) is {times} times the mean: all wait for it.",
+        share=show_share(cut),
+        longest=show_number(longest),
+        times=show_number(longest / mean),
+    )
     evidence = {
         "truncated": round(cut, 4),
         "len_max": round(longest, 1),
@@ -117,7 +130,11 @@ def smaller_group(case: Case) -> Found | None:
     new = max(LEAST_GROUP, round(group / 2))
     most = 1 - new / group
     parts = [part for part in _PER_SAMPLE if part in case.base.shares]
-    symptom = f"G is {show_number(group)}; {show_share(silent)} of the groups have no signal. Only if nothing else fits the budget."
+    symptom = say(
+        "G is {group}; {share} of the groups have no signal. Only if nothing else fits the budget.",
+        group=show_number(group),
+        share=show_share(silent),
+    )
     return Found(
         symptom,
         {"group_size": group, "zero_std": round(silent, 3)},

@@ -13,6 +13,7 @@ import polars as pl
 
 from timeledger.advice.case import Case
 from timeledger.breakdown import HOW_TO_LOG, HOW_TO_LOG_ANY
+from timeledger.said import say, unstopped
 
 _WORDS: Final = {
     "phase:rollout": "the seconds of generation",
@@ -52,20 +53,22 @@ _WORDS: Final = {
 #: Own names of settings -> words, where the last part of the name would say too little.
 _SETTINGS: Final = {"beta": "the KL coefficient", "group_size": "the group size G", "model": "the model's name"}
 _ENGINE: Final = {
-    "trl": "run the vLLM server (trl vllm-serve) and give its log beside this one: its lines show KV cache and queue",
+    "trl": say(
+        "run the vLLM server (trl vllm-serve) and give its log beside this one: its lines show KV cache and queue"
+    ),
     "verl": "actor_rollout_ref.rollout.disable_log_stats=False",
-    "openrlhf": "give the log of the vLLM engines (LLM(disable_log_stats=False)) beside this one",
+    "openrlhf": say("give the log of the vLLM engines (LLM(disable_log_stats=False)) beside this one"),
 }
-_ENGINE_ANY: Final = "LLM(disable_log_stats=False), or the server's log beside the trainer's"
+_ENGINE_ANY: Final = say("LLM(disable_log_stats=False), or the server's log beside the trainer's")
 _METRICS: Final = {
-    "trl": "TRL logs it from version 0.18 on with logging_steps=1: give trainer_state.json or TensorBoard files",
-    "verl": 'trainer.logger=["console","file"] keeps every metric of a step',
+    "trl": say("TRL logs it from version 0.18 on with logging_steps=1: give trainer_state.json or TensorBoard files"),
+    "verl": say('trainer.logger=["console","file"] keeps every metric of a step'),
 }
 _FACTS: Final = {
-    "fact:gpu_gib": "type it: --gpu-gib 80",
-    "fact:gpus": "type it: --gpus 8",
-    "fact:billions": "the model's name or configuration tells it",
-    "limit": "type it: --max-tokens 1024",
+    "fact:gpu_gib": say("type it: {options}", options="--gpu-gib 80"),
+    "fact:gpus": say("type it: {options}", options="--gpus 8"),
+    "fact:billions": say("the model's name or configuration tells it"),
+    "limit": say("type it: {options}", options="--max-tokens 1024"),
 }
 
 
@@ -111,7 +114,7 @@ def _one(need: str) -> str:
 
 def how_to_log(case: Case, lacks: Iterable[str]) -> tuple[str, ...]:
     """How to log what is missing, with the run's framework; each way once."""
-    return tuple(dict.fromkeys(_how(case, each.split("|")[0].strip()).rstrip(".") for each in lacks))
+    return tuple(dict.fromkeys(unstopped(_how(case, each.split("|")[0].strip())) for each in lacks))
 
 
 def _how(case: Case, need: str) -> str:
@@ -122,11 +125,12 @@ def _how(case: Case, need: str) -> str:
     if kind in {"engine", "event"}:
         return _ENGINE.get(key, _ENGINE_ANY)
     if not case.run.has_steps:
-        return "give the trainer's log beside this one"
+        return say("give the trainer's log beside this one")
     if kind == "work":
-        return f"type it: --{'eval' if name == 'evaluation' else 'save'}-every 100 --{'eval' if name == 'evaluation' else 'save'}-s 60"
+        what = "eval" if name == "evaluation" else "save"
+        return say("type it: {options}", options=f"--{what}-every 100 --{what}-s 60")
     if kind == "phase":
         return HOW_TO_LOG.get("ms-swift" if key == "swift" else key, HOW_TO_LOG_ANY)
     if kind == "setting":
-        return "give the run's folder (TensorBoard, W&B or MLflow files hold the settings), or the console's start"
-    return _METRICS.get(key, "log it with each step")
+        return say("give the run's folder (TensorBoard, W&B or MLflow files hold the settings), or the console's start")
+    return _METRICS.get(key, say("log it with each step"))

@@ -13,6 +13,7 @@ from timeledger.advice.knobs import present
 from timeledger.forecast import steps_done
 from timeledger.results import Periodic, Span
 from timeledger.run import SettingValue
+from timeledger.said import say, sentences
 from timeledger.schedule import times_to_come
 from timeledger.units import show_number, show_seconds, show_share
 
@@ -34,7 +35,11 @@ def amortise(case: Case) -> Found | None:
             "fixed_s": round(case.seconds(*_FIXED), 2),
             "from": "phases",
         }
-        symptom = f"Weight sync and sleep/wake take {show_seconds(case.seconds(*_FIXED))} of each step ({show_share(measured)}), however large the batch."
+        symptom = say(
+            "Weight sync and sleep/wake take {time} of each step ({share}), however large the batch.",
+            time=show_seconds(case.seconds(*_FIXED)),
+            share=show_share(measured),
+        )
         return Found(symptom, evidence, removes, _batch(case), "medium")
     fixed, step = case.analysis.timing.fixed_s, case.step_s
     if case.has_phases or fixed is None or not step or fixed.low <= 0.15 * step:
@@ -42,13 +47,17 @@ def amortise(case: Case) -> Found | None:
     # The fit's constant is what does not follow the answers' length; a part of it may still follow their number.
     removes = {"fixed": between(0.0, 0.25, 0.5)}
     evidence = {"fixed_share": round(fixed.mid / step, 3), "fixed_s": round(fixed.mid, 2), "from": "fit"}
-    symptom = f"{show_seconds(fixed.mid)} of a step ({show_share(fixed.mid / step)}) do not follow the answers' length."
+    symptom = say(
+        "{time} of a step ({share}) do not follow the answers' length.",
+        time=show_seconds(fixed.mid),
+        share=show_share(fixed.mid / step),
+    )
     return Found(symptom, evidence, removes, _batch(case), "low")
 
 
 def _batch(case: Case) -> dict[str, str]:
     now = case.number("steps_per_generation") if case.framework in {"trl", "swift"} else case.number("prompts_per_step")
-    return {"generation_batch": f"{round(2 * now)}" if now else "twice as many"}
+    return {"generation_batch": f"{round(2 * now)}" if now else say("twice as many")}
 
 
 def colocate(case: Case) -> Found | None:
@@ -58,8 +67,14 @@ def colocate(case: Case) -> Found | None:
         trainer, rollouter = idle
         if abs(trainer - rollouter) <= 0.2:
             return None
-        fuller = "generation" if trainer > rollouter else "training"
-        symptom = f"The trainer idles {show_share(trainer)} and the generators {show_share(rollouter)}: give {fuller} more GPUs."
+        shown = {"trainer": show_share(trainer), "generators": show_share(rollouter)}
+        title = say("Move GPUs to training")
+        symptom = say("The trainer idles {trainer} and the generators {generators}: give training more GPUs.", **shown)
+        if trainer > rollouter:
+            title = say("Move GPUs to generation")
+            symptom = say(
+                "The trainer idles {trainer} and the generators {generators}: give generation more GPUs.", **shown
+            )
         evidence = {"trainer_idle": round(trainer, 3), "rollouter_idle": round(rollouter, 3)}
         most = abs(trainer - rollouter) / 2
         return Found(
@@ -67,12 +82,14 @@ def colocate(case: Case) -> Found | None:
             evidence,
             {"wait": between(0.0, most, 2 * most)} if "wait" in case.phases else {},
             {},
-            title=f"Move GPUs to {fuller}",
+            title=title,
         )
     if case.setting("vllm_mode") != "server" or case.says("async_mode") is True:
         return None
     shares = {phase: share for phase, share in case.phases.items() if phase in {"rollout", "update"}}
-    symptom = "The engine has GPUs of its own (server mode) and training waits for it: one of the two always idles."
+    symptom = say(
+        "The engine has GPUs of its own (server mode) and training waits for it: one of the two always idles."
+    )
     return Found(
         symptom, {"vllm_mode": "server"}, {phase: Span(0.0, 0.2, 0.5) for phase in shares}, {"vllm_mode": "colocate"}
     )
@@ -94,8 +111,13 @@ def no_sleep(case: Case) -> Found | None:
         return None
     part = next((phase for phase in ("sleep_wake", "rollout", "other") if case.seconds(phase) >= 0.95 * seconds), None)
     share = min(seconds / case.seconds(part), 1.0) if part else 0.0
-    used = f"; peak memory is {show_share(case.memory_used)}" if case.memory_used is not None else ""
-    symptom = f"Sleeping and waking take {show_seconds(seconds)} of each step ({show_share(seconds / step)}){used}."
+    taken = {"time": show_seconds(seconds), "share": show_share(seconds / step)}
+    symptom = say("Sleeping and waking take {time} of each step ({share}).", **taken)
+    if case.memory_used is not None:
+        peak = show_share(case.memory_used)
+        symptom = say(
+            "Sleeping and waking take {time} of each step ({share}); peak memory is {peak}.", **taken, peak=peak
+        )
     change = {"enable_sleep_mode": "off"}
     change |= {name: "off" for name in ("param_offload", "optimizer_offload") if present(case, name) is True}
     evidence = {"sleep_wake_s": round(seconds, 2), "share": round(seconds / step, 3)}
@@ -118,8 +140,10 @@ def parallel_reward(case: Case) -> Found | None:
     share = case.share(*phases)
     if share <= 0.05:
         return None
-    where = " (waited for among the advantages)" if waited else ""
-    symptom = f"The reward takes {show_seconds(case.seconds(*phases))} of each step ({show_share(share)}){where}."
+    taken = {"time": show_seconds(case.seconds(*phases)), "share": show_share(share)}
+    symptom = say("The reward takes {time} of each step ({share}).", **taken)
+    if waited:
+        symptom = say("The reward takes {time} of each step ({share}) (waited for among the advantages).", **taken)
     removes = {phase: Span(0.0, 0.6, 0.95) for phase in phases}
     return Found(symptom, {"reward_share": round(share, 3)}, removes, {"reward_workers": "more"})
 
@@ -129,7 +153,7 @@ def evaluate_less(case: Case) -> Found | None:
     share, work = case.share("evaluation"), _periodic(case, "evaluation")
     if share <= 0.10:
         return None
-    return _rarer(case, "evaluation", work, _EVALUATION_GOAL, "eval_steps", "Evaluation takes")[0]
+    return _rarer(case, "evaluation", work, _EVALUATION_GOAL, "eval_steps")[0]
 
 
 def save_less(case: Case) -> Found | None:
@@ -137,27 +161,39 @@ def save_less(case: Case) -> Found | None:
     share, work = case.share("checkpoint"), _periodic(case, "checkpoint")
     if share <= 0.03:
         return None
-    found, every = _rarer(case, "checkpoint", work, _CHECKPOINT_GOAL, "save_steps", "Checkpoints take")
+    found, every = _rarer(case, "checkpoint", work, _CHECKPOINT_GOAL, "save_steps")
     if every is None or not case.step_s:
         return found
     risk = show_seconds(every * case.step_s)
-    return replace(found, symptom=f"{found.symptom} At risk in a crash then: up to {risk} of work.")
+    told = say("At risk in a crash then: up to {time} of work.", time=risk)
+    return replace(found, symptom=sentences(found.symptom, told))
 
 
-def _rarer(
-    case: Case, phase: str, work: Periodic | None, goal: float, concept: str, lead: str
-) -> tuple[Found, int | None]:
+def _rarer(case: Case, phase: str, work: Periodic | None, goal: float, concept: str) -> tuple[Found, int | None]:
     """The finding that work should come less often, and its new interval in steps (None: the present one is not known)."""
     share, now = case.share(phase), _every(case, phase, work, concept)
     factor = _stretch(share, goal, now, case.analysis.projection.total_steps)
-    often = f", every {show_number(now)} steps" if now and now > 1 else ", in every step" if now else ""
-    one = f", {show_seconds(work.seconds)} each" if work is not None and work.seconds else ""
     evidence: dict[str, float] = {"share": round(share, 3)} | ({"every": now} if now else {})
     every = round(factor * now) if now else None
     gone = 1 - _times_left(case, work, every, factor)
-    symptom = f"{lead} {show_share(share)} of the time{often}{one}."
-    new = f"{every}" if every else f"{factor} times rarer"
+    new = f"{every}" if every else say("{factor} times rarer", factor=factor)
+    symptom = say("{done}.", done=_weight(share, now, work, phase))
     return Found(symptom, evidence, {phase: Span(gone, gone, gone)}, {concept: new}), every
+
+
+def _weight(share: float, now: float | None, work: Periodic | None, phase: str) -> str:
+    """How much of the time the work takes, how often it comes, what one costs."""
+    taken = show_share(share)
+    told = say("Evaluation takes {share} of the time", share=taken)
+    if phase == "checkpoint":
+        told = say("Checkpoints take {share} of the time", share=taken)
+    if now and now > 1:
+        told = say("{told}, every {steps} steps", told=told, steps=show_number(now))
+    elif now:
+        told = say("{told}, in every step", told=told)
+    if work is None or not work.seconds:
+        return told
+    return say("{told}, {time} each", told=told, time=show_seconds(work.seconds))
 
 
 def _every(case: Case, phase: str, work: Periodic | None, concept: str) -> float | None:
@@ -197,6 +233,10 @@ def faster_sync(case: Case) -> Found | None:
     share = case.share("weight_sync")
     if share <= 0.05:
         return None
-    symptom = f"Weight sync takes {show_seconds(case.seconds('weight_sync'))} of each step ({show_share(share)})."
+    symptom = say(
+        "Weight sync takes {time} of each step ({share}).",
+        time=show_seconds(case.seconds("weight_sync")),
+        share=show_share(share),
+    )
     evidence = {"weight_sync_share": round(share, 3), "weight_sync_s": round(case.seconds("weight_sync"), 2)}
     return Found(symptom, evidence, {"weight_sync": Span(0.0, 0.4, 0.9)}, {"sync": "fast"})

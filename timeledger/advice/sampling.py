@@ -9,6 +9,7 @@ from timeledger.advice.base import Found
 from timeledger.advice.case import Case, between
 from timeledger.advice.knobs import present
 from timeledger.results import Span
+from timeledger.said import say
 from timeledger.units import show_number, show_share
 
 #: A state of the engine must fill this share of its running time before it is worth a card.
@@ -29,8 +30,11 @@ def _waiting(case: Case, *states: str) -> tuple[float, float]:
 
 def _queue_words(case: Case) -> str:
     engine = case.engine
-    kv = f"KV cache up to {100 * engine.kv_peak:.1f} % full, " if engine.kv_peak is not None else ""
-    return f"{kv}{show_number(engine.stuck_running)} requests running and {show_number(engine.stuck_waiting)} waiting"
+    queue = {"running": show_number(engine.stuck_running), "waiting": show_number(engine.stuck_waiting)}
+    if engine.kv_peak is None:
+        return say("{running} requests running and {waiting} waiting", **queue)
+    full = say("{n} %", n=f"{100 * engine.kv_peak:.1f}")
+    return say("KV cache up to {share} full, {running} requests running and {waiting} waiting", share=full, **queue)
 
 
 def use_engine(case: Case) -> Found | None:
@@ -38,9 +42,11 @@ def use_engine(case: Case) -> Found | None:
     if case.engine_used is not False:
         return None
     share = case.share("rollout")
-    told = f"Sampling is {show_share(share)} of a step and" if share else "Sampling"
+    told = say("Sampling runs without an inference engine.")
+    if share:
+        told = say("Sampling is {share} of a step and runs without an inference engine.", share=show_share(share))
     removes = {"rollout": Span(0.0, 0.5, 0.9)} if share else {}
-    return Found(f"{told} runs without an inference engine.", {"use_vllm": False}, removes, {"engine": "on"})
+    return Found(told, {"use_vllm": False}, removes, {"engine": "on"})
 
 
 def memory(case: Case) -> Found | None:
@@ -52,14 +58,16 @@ def memory(case: Case) -> Found | None:
         return None
     most = share * queued
     likely = 0.5 * most if now is None else min(0.5 * most, share * (1 - now / _new_memory(now)))
-    what = _queue_words(case) if queued else f"{show_number(thrown)} preemptions"
-    symptom = f"The engine waits for memory {show_share(share)} of its running time: {what}."
+    what = _queue_words(case) if queued else say("{count} preemptions", count=show_number(thrown))
+    symptom = say(
+        "The engine waits for memory {share} of its running time: {what}.", share=show_share(share), what=what
+    )
     evidence = {"memory_bound_share": round(share, 3), "kv_cache_peak": case.engine.kv_peak or 0.0} | (
         {"running": case.engine.stuck_running or 0.0, "waiting": case.engine.stuck_waiting or 0.0} if queued else {}
     )
     if thrown:
         evidence["preemptions"] = thrown
-    new = "more (0.05 to 0.2 at a time)" if now is None else f"{_new_memory(now):.2g}"
+    new = say("more (0.05 to 0.2 at a time)") if now is None else f"{_new_memory(now):.2g}"
     removes = {"rollout": between(0.0, likely, most)} if most > 0 else {}
     return Found(symptom, evidence, removes, {"gpu_memory_utilization": new})
 
@@ -75,10 +83,13 @@ def graphs(case: Case) -> Found | None:
     batch = min(max(case.engine.running or 64.0, 1.0), 64.0)
     speedup = _GRAPHS[0] - (_GRAPHS[0] - _GRAPHS[1]) * math.log2(batch) / 6
     most = 1 - 1 / speedup
-    known = f" with {show_number(case.engine.running)} requests at a time" if case.engine.running else ""
+    symptom = say("CUDA graphs are off (enforce_eager).")
+    if case.engine.running:
+        requests = show_number(case.engine.running)
+        symptom = say("CUDA graphs are off (enforce_eager) with {requests} requests at a time.", requests=requests)
     removes = {"rollout": between(0.0, 0.6 * most, max(most, 0.15))}
     evidence = {"enforce_eager": True} | ({"running": case.engine.running} if case.engine.running else {})
-    return Found(f"CUDA graphs are off (enforce_eager){known}.", evidence, removes, {"enforce_eager": "off"})
+    return Found(symptom, evidence, removes, {"enforce_eager": "off"})
 
 
 def more_sequences(case: Case) -> Found | None:
@@ -87,10 +98,14 @@ def more_sequences(case: Case) -> Found | None:
     if share < _ENOUGH or (case.engine.preemptions or 0.0) > 0:
         return None
     most, now = share * queued, case.number("max_num_seqs")
-    symptom = f"Requests wait for a free place {show_share(share)} of the engine's running time: {_queue_words(case)}."
+    symptom = say(
+        "Requests wait for a free place {share} of the engine's running time: {queue}.",
+        share=show_share(share),
+        queue=_queue_words(case),
+    )
     evidence = {"concurrency_bound_share": round(share, 3), "waiting": case.engine.stuck_waiting or 0.0}
-    new = str(round(2 * now)) if now else "twice as many"
-    change = {"max_num_seqs": new} | ({"generation_batch": "larger"} if case.framework == "trl" else {})
+    new = str(round(2 * now)) if now else say("twice as many")
+    change = {"max_num_seqs": new} | ({"generation_batch": say("larger")} if case.framework == "trl" else {})
     return Found(symptom, evidence, {"rollout": between(0.0, 0.5 * most, most)}, change)
 
 
@@ -103,10 +118,13 @@ def fewer_sequences(case: Case) -> Found | None:
     running = case.engine.stuck_running or case.engine.running_peak
     most = min(each for each in (now, running) if each) if now or running else None
     new = max(1, round(0.75 * most)) if most else 0
-    symptom = f"{show_number(thrown)} preemptions: finished work of those sequences is thrown away and done again."
+    symptom = say(
+        "{count} preemptions: finished work of those sequences is thrown away and done again.",
+        count=show_number(thrown),
+    )
     removes = {"rollout": between(0.0, 0.15 * share, 0.5 * share)} if share > 0 else {}
     evidence = {"preemptions": thrown} | ({"running": running} if running else {})
-    return Found(symptom, evidence, removes, {"max_num_seqs": str(new) if new else "fewer"})
+    return Found(symptom, evidence, removes, {"max_num_seqs": str(new) if new else say("fewer")})
 
 
 def shorter_context(case: Case) -> Found | None:
@@ -114,7 +132,11 @@ def shorter_context(case: Case) -> Found | None:
     longest, prompt, limit = case.number("max_model_len"), case.number("max_prompt_tokens"), case.analysis.growth.limit
     if longest is None or prompt is None or limit is None or longest < 2 * (prompt + limit):
         return None
-    symptom = f"The engine accepts {show_number(longest)} tokens; prompt and answer together never exceed {show_number(prompt + limit)}."
+    symptom = say(
+        "The engine accepts {longest} tokens; prompt and answer together never exceed {needed}.",
+        longest=show_number(longest),
+        needed=show_number(prompt + limit),
+    )
     return Found(
         symptom,
         {"max_model_len": longest, "longest_needed": prompt + limit},
@@ -130,7 +152,11 @@ def prefix_cache(case: Case) -> Found | None:
     if not prompt or not answer or group <= 1 or prompt / answer <= 0.3 or not (off or case.engine.prefix_hit == 0):
         return None
     most = prompt / (prompt + answer) * (group - 1) / group
-    symptom = f"The {show_number(group)} answers of a group share a prompt of {show_number(prompt)} tokens, and none is found in the prefix cache."
+    symptom = say(
+        "The {group} answers of a group share a prompt of {prompt} tokens, and none is found in the prefix cache.",
+        group=show_number(group),
+        prompt=show_number(prompt),
+    )
     evidence = {"prompt_len": round(prompt, 1), "len_mean": round(answer, 1), "group_size": group}
     return Found(symptom, evidence, {"rollout": between(0.0, 0.1 * most, most)}, {"enable_prefix_caching": "on"})
 
@@ -140,7 +166,10 @@ def chunked_prefill(case: Case) -> Found | None:
     prompt = case.late("prompt_len") or case.number("max_prompt_tokens")
     if not prompt or prompt <= 4000 or present(case, "enable_chunked_prefill") is not False:
         return None
-    symptom = f"Prompts of {show_number(prompt)} tokens are computed in one piece: everything else waits meanwhile."
+    symptom = say(
+        "Prompts of {prompt} tokens are computed in one piece: everything else waits meanwhile.",
+        prompt=show_number(prompt),
+    )
     return Found(symptom, {"prompt_len": round(prompt, 1)}, {}, {"enable_chunked_prefill": "on"})
 
 
@@ -152,7 +181,11 @@ def smaller_parallel(case: Case) -> Found | None:
     weights, given = 2 * size * 1e9 / 2**30, case.number("gpu_memory_utilization") or 0.5
     if weights * 2 > case.gpu_gib * given * 1.0:
         return None
-    symptom = f"One engine spans {show_number(span)} GPUs; the model's weights ({show_number(weights)} GiB) fit on one twice over."
+    symptom = say(
+        "One engine spans {gpus} GPUs; the model's weights ({weights} GiB) fit on one twice over.",
+        gpus=show_number(span),
+        weights=show_number(weights),
+    )
     evidence = {"tensor_parallel_size": span, "weights_gib": round(weights, 1), "gpu_gib": case.gpu_gib}
     return Found(symptom, evidence, {"rollout": Span(0.0, 0.1, 0.35)}, {"tensor_parallel_size": "1"})
 
@@ -163,15 +196,17 @@ def speculative(case: Case) -> Found | None:
     few = case.engine.running is not None and case.engine.running <= 16
     if share <= 0.6 or not (few or tail > 4):
         return None
-    symptom = (
-        f"Sampling is {show_share(share)} of a step and the longest answer is {show_number(tail)} times the mean one."
+    symptom = say(
+        "Sampling is {share} of a step and the longest answer is {times} times the mean one.",
+        share=show_share(share),
+        times=show_number(tail),
     )
     evidence = {"rollout_share": round(share, 3), "longest_over_mean": round(tail, 2)}
     return Found(
         symptom,
         evidence,
         {"rollout": Span(0.0, 0.2, 0.5)},
-        {"spec_decode": "a small draft or the model's own MTP head"},
+        {"spec_decode": say("a small draft or the model's own MTP head")},
     )
 
 
@@ -181,11 +216,16 @@ def quantised(case: Case) -> Found | None:
     bound = case.engine.share("memory") + case.engine.share("preempted")
     if share <= 0.6 or size < 7 or bound < 0.3:
         return None
-    symptom = f"Sampling is {show_share(share)} of a step, {show_share(bound)} of it waiting for memory, with a model of {show_number(size)} billion."
+    symptom = say(
+        "Sampling is {share} of a step, {bound} of it waiting for memory, with a model of {size} billion.",
+        share=show_share(share),
+        bound=show_share(bound),
+        size=show_number(size),
+    )
     evidence = {"rollout_share": round(share, 3), "memory_bound_share": round(bound, 3), "billions": size}
     return Found(
         symptom,
         evidence,
         {"rollout": Span(0.0, 0.12, 0.4)},
-        {"quantization": "fp8, with truncated importance sampling"},
+        {"quantization": say("fp8, with truncated importance sampling")},
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from timeledger.advice.base import Removes
 from timeledger.forecast import steps_done
 from timeledger.results import Analysis, Span
+from timeledger.said import say
 from timeledger.schedule import extras_to_come
 
 _SIDES = ("low", "mid", "high")
@@ -33,12 +34,12 @@ def make_base(analysis: Analysis, shares: Mapping[str, float], engine_s: float |
     """The remaining run; what is over, where nothing remains; the engine's running time for an engine's log."""
     if not analysis.run.has_steps:
         seconds = None if not engine_s else Span(engine_s, engine_s, engine_s)
-        return Base("the engine's running time", seconds, {"rollout": 1.0})
+        return Base(say("the engine's running time"), seconds, {"rollout": 1.0})
     left, clock = analysis.projection.remaining_s, analysis.clock
     if left is not None and left.mid > 0:
-        return Base("the remaining run", left, _to_come(analysis, shares, left))
+        return Base(say("the remaining run"), left, _to_come(analysis, shares, left))
     spent = clock.active_s if clock.active_s is not None else clock.elapsed_s
-    of = "the whole run" if analysis.state == "finished" else "the steps logged so far"
+    of = say("the whole run") if analysis.state == "finished" else say("the steps logged so far")
     return Base(of, None if spent is None else Span(spent, spent, spent), shares)
 
 

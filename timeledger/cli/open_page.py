@@ -65,7 +65,9 @@ def command(port: int) -> list[str]:
     found = find_spec("dashboard")
     if found is None or not found.submodule_search_locations:
         raise BadOption("the dashboard is not installed beside timeledger.")
-    app = Path(next(iter(found.submodule_search_locations))) / "app.py"
+    home = Path(next(iter(found.submodule_search_locations)))
+    # A package of the same name in the folder where the reader stands is not ours.
+    python = [sys.executable] if home.parent == Path.cwd() else [sys.executable, "-P"]
     flags = {
         "server.address": "127.0.0.1",
         "server.port": str(port),
@@ -77,7 +79,8 @@ def command(port: int) -> list[str]:
         "client.toolbarMode": "minimal",
         "client.showErrorDetails": "none",
     }
-    return [sys.executable, "-m", "streamlit", "run", str(app), *(f"--{name}={value}" for name, value in flags.items())]
+    options = (f"--{name}={value}" for name, value in flags.items())
+    return [*python, "-m", "dashboard", "run", str(home / "app.py"), *options]
 
 
 def free_port(first: int = FIRST_PORT) -> int:

@@ -1,0 +1,34 @@
+"""Evaluations of a hand-written loop: what its lines or rows tell of one is one event."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from typing import Any, Final
+
+from parsers.build import RunBuilder
+
+#: Two times of one evaluation that differ by less than this share are one time told twice.
+_SAME: Final = 0.01
+
+
+class Evaluations:
+    """Adds evaluations to a run; several data sets evaluated after one step take their times together."""
+
+    def __init__(self, build: RunBuilder) -> None:
+        self._build = build
+        self._event: dict[str, Any] | None = None
+        self._parts: list[float] = []
+
+    def tell(self, step: int | None, seconds: float | None, *, line: int, at: datetime | None, text: str) -> None:
+        """Something that is said of an evaluation after `step` (None: the last one)."""
+        step = self._build.last_step if step is None else step
+        known = self._event
+        if known is None or step is None or (known["segment"], known["step"]) != (self._build.segment, step):
+            self._event = self._build.event("evaluation", line=line, at=at, step=step, text=text)
+            self._parts = []
+        if seconds is not None and self._event is not None:
+            told = [*self._parts, math.fsum(self._parts)]  # the whole may follow on its parts
+            if not any(abs(seconds - each) <= _SAME * each for each in told if each > 0):
+                self._parts.append(seconds)
+            self._event["seconds"] = math.fsum(self._parts)

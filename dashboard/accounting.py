@@ -113,7 +113,14 @@ def cards(found: Account) -> list[Card]:
 def table(found: Account) -> None:
     """Every line with its interval and how it is known; it prints."""
     rows = [
-        (retold(each.name), t(each.when), seconds(each.seconds.mid), _range(each.seconds), t(each.kind), retold(each.text))
+        (
+            retold(each.name),
+            t(each.when),
+            seconds(each.seconds.mid),
+            _range(each.seconds),
+            t(each.kind),
+            retold(each.text),
+        )
         for each in found.items
     ]
     heads = (t("What"), t("When"), t("Time"), t("Interval"), t("Known"), t("How"))

@@ -28,9 +28,7 @@ def difference(found: Ledger | None, dark: bool, key: str, *, lead: bool = False
     bars += [(t(_SMALLER), small)] if small else []
     if lead:
         parts.say(sentence)
-    parts.chart(
-        waterfall(retold(found.a), retold(found.b), found.from_s, bars, dark), key, sentence, told=not lead
-    )
+    parts.chart(waterfall(retold(found.a), retold(found.b), found.from_s, bars, dark), key, sentence, told=not lead)
     if found.why:
         st.caption(parts.quiet(retold(found.why)))
 

@@ -165,11 +165,9 @@ def follower(path: str) -> Follower:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _read_dropped(
-    digest: str, _files: tuple[tuple[str, bytes], ...], mapping: tuple[tuple[str, str], ...]
-) -> tuple[Run, ...]:
-    """Runs of dropped files; the digest is that of names and bytes, so it and the names for the keys decide."""
-    return read_uploads(_files, mapping=mapping)
+def _dropped(digest: str, mapping: tuple[tuple[str, str], ...]) -> Newest[tuple[Run, ...]]:
+    """The place of the runs of dropped files; the digest is that of names and bytes, which are not kept."""
+    return Newest()
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -264,16 +262,22 @@ def _with_unique_labels(entries: Sequence[Entry]) -> tuple[Entry, ...]:
 
 
 def drop(files: Sequence[tuple[str, bytes]]) -> str | None:
-    """Read dropped files and keep them in this session; the message when they cannot be read."""
+    """Read dropped files and keep their runs in this session; the message when they cannot be read."""
     digest = hashlib.blake2s(digest_size=12)
     for name, data in files:
         digest.update(name.encode(errors="replace") + b"\0" + hashlib.blake2s(data).digest())
-    key = digest.hexdigest()
+    key, names = digest.hexdigest(), mapping()
+    size, bar = sum(len(data) for _, data in files), st.progress(0.0, t("Reading …"))
+
+    def told(done: int) -> None:
+        bar.progress(min(done / size, 1.0), t("Reading …"))
+
     try:
-        with st.spinner(t("Reading …")):
-            runs = _read_dropped(key, tuple(files), mapping())
+        runs = _dropped(key, names).of(0, lambda: read_uploads(files, mapping=names, told=told))
     except TimeledgerError as error:
         return retold(error.text)
+    finally:
+        bar.empty()
     state.add_upload(state.Upload(key, tuple(name for name, _ in files), runs))
     return None
 

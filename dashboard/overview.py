@@ -33,7 +33,7 @@ def _alone(analysis: Analysis) -> None:
     """A single run needs no table: its answers at once."""
     parts.title(analysis)
     parts.bar(analysis)
-    if analysis.run.has_steps:
+    if analysis.run.trains:
         parts.cards(summary.cards(analysis, state.zone()), lead=True)
     parts.say(retold(analysis.headline))
 

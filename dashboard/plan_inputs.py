@@ -169,7 +169,9 @@ def _typed_over(start: PlanInputs, values: dict[str, Any]) -> PlanInputs:
 
 def _source(start: PlanInputs, field: str, value: float | int | None) -> str:
     source = start.source(field)
-    return f"{t(source.kind)}{t(': ')}{retold(source.text)}" if value == getattr(start, field) else t("assumed: typed in")
+    return (
+        f"{t(source.kind)}{t(': ')}{retold(source.text)}" if value == getattr(start, field) else t("assumed: typed in")
+    )
 
 
 def baseline() -> Estimate | None:
@@ -199,9 +201,7 @@ def sweep_one(inputs: PlanInputs) -> tuple[str, list[tuple[str, Estimate]]]:
     labels = {each.field: t(each.label) for each in MAIN}
     names, usual = list(labels), MAIN[1].field
     start = names.index(state.choice("sweep", labels, usual))
-    field = st.selectbox(
-        t("Input"), names, format_func=lambda name: labels[name], index=start, key="sweep", width=260
-    )
+    field = st.selectbox(t("Input"), names, format_func=lambda name: labels[name], index=start, key="sweep", width=260)
     state.choose_view("sweep", field, usual)
     now = getattr(inputs, field)
     values = [now * factor for factor in _SWEPT]

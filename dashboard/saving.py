@@ -11,7 +11,7 @@ import streamlit as st
 
 from dashboard import state
 from dashboard.language import t
-from timeledger import document, markdown, render
+from timeledger import document, render
 from timeledger.compare import Comparison
 from timeledger.report import compare_document, show_document, timed_steps
 from timeledger.results import Analysis
@@ -34,7 +34,7 @@ def run(name: str, analysis: Analysis) -> None:
             name,
             "md",
             "text/markdown",
-            lambda: markdown.show(show_document([analysis])).encode(),
+            lambda: render.show_markdown([analysis], zone).encode(),
             t("for an issue or a model card"),
         )
         _file(
@@ -53,14 +53,19 @@ def comparison(name: str, found: Comparison) -> None:
     zone = state.zone()
     with _menu():
         _file(
-            "HTML", name, "html", "text/html", lambda: render.compare_html(found, zone).encode(), t("one file, works offline")
+            "HTML",
+            name,
+            "html",
+            "text/html",
+            lambda: render.compare_html(found, zone).encode(),
+            t("one file, works offline"),
         )
         _file(
             "Markdown",
             name,
             "md",
             "text/markdown",
-            lambda: markdown.compare(compare_document(found)).encode(),
+            lambda: render.compare_markdown(found, zone).encode(),
             t("for an issue or a model card"),
         )
         _file(

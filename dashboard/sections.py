@@ -28,7 +28,7 @@ from timeledger.results import Analysis
 
 def answer(entry: Entry, analysis: Analysis) -> None:
     """The numbers, the sentence, what to beware of, and what to change first."""
-    if analysis.run.has_steps:
+    if analysis.run.trains:
         parts.cards(summary.cards(analysis, state.zone()), lead=True)
     parts.say(retold(analysis.headline))
     facts.ask_total(entry, analysis)
@@ -39,7 +39,7 @@ def answer(entry: Entry, analysis: Analysis) -> None:
 def evidence(entry: Entry, analysis: Analysis) -> None:
     """The charts, each with what it says in words."""
     dark = parts.is_dark()
-    if not analysis.run.has_steps:
+    if not analysis.run.trains:
         parts.empty(t("This log has no training steps."), sentences.how_to_log(analysis))
         the_engine(analysis, dark)
         return

@@ -38,6 +38,8 @@ _CHOICES: Final = "tl_choices"
 _TYPED: Final = "tl_typed"
 _TRIED: Final = "tl_tried"
 _ROUND: Final = "tl_round"
+_DROPPED: Final = "tl_dropped"
+_FAILED: Final = "tl_failed"
 _PLAN: Final = "tl_plan"
 _PLAN_FROM: Final = "tl_plan_from"
 _PLANNED: Final = "tl_planned"
@@ -279,8 +281,26 @@ def drop_key() -> str:
 
 
 def empty_drop() -> None:
-    """Empty the place where files are dropped."""
+    """Empty the place where files are dropped: they have been taken."""
     st.session_state[_ROUND] = st.session_state.get(_ROUND, 0) + 1
+    st.session_state[_DROPPED] = True
+    fail_drop("", "")
+
+
+def newly_dropped() -> bool:
+    """True once after files were dropped and taken."""
+    return bool(st.session_state.pop(_DROPPED, False))
+
+
+def fail_drop(names: str, message: str) -> None:
+    """Keep why the files that lie in the place cannot be read (empty: there is nothing to say)."""
+    st.session_state[_FAILED] = (names, message) if message else None
+
+
+def failed_drop() -> tuple[str, str] | None:
+    """The names of files that cannot be read, and the message."""
+    found: tuple[str, str] | None = st.session_state.get(_FAILED)
+    return found
 
 
 def plan_source() -> str | None:

@@ -38,7 +38,7 @@ def finish(analysis: Analysis, zone: tzinfo | None) -> Card:
     """When the run ends (or ended), with its interval and worst case."""
     projection, now = analysis.projection, analysis.facts.now
     head = t("Finishes")
-    if not analysis.run.has_steps:
+    if not analysis.run.trains:
         return Card(head, "—", (t("no training steps in this log"),))
     if analysis.state == "finished":
         return _finished(analysis, zone)

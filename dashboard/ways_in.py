@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import NoReturn
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from dashboard import load, parts, samples, state
+from dashboard import language, load, parts, samples, state
 from dashboard.language import t
 from dashboard.load import Opened
 
@@ -28,18 +29,39 @@ def ask() -> None:
 
 
 def _drop() -> None:
-    files = st.file_uploader(
+    key = state.drop_key()
+    st.file_uploader(
         t("Log files (several of one run are put together; .gz is fine)"),
         accept_multiple_files=True,
-        key=state.drop_key(),
+        key=key,
+        on_change=_take,
+        args=(key,),
     )
-    if not files:
-        return
-    message = load.drop([(each.name, each.getvalue()) for each in files])
-    if message is None:
-        state.empty_drop()
+    if state.newly_dropped():
         _go()
-    parts.failure(", ".join(each.name for each in files), message)
+    if (failed := state.failed_drop()) is not None:
+        parts.failure(*failed)
+
+
+def _take(key: str) -> None:
+    """Read what was dropped before the page is drawn: the value that a drawn widget gives is a copy of every byte."""
+    language.speak(state.language_code())
+    files = st.session_state[key]
+    message = load.drop([(each.name, each.getvalue()) for each in files]) if files else ""
+    if message is None:
+        _let_go([each.file_id for each in files])
+        state.empty_drop()
+    else:
+        state.fail_drop(", ".join(each.name for each in files), message)
+
+
+def _let_go(uploads: list[str]) -> None:
+    """Streamlit keeps the bytes of an upload until its session ends, where it is not told that they were taken."""
+    context = get_script_run_ctx()
+    forget = getattr(context.uploaded_file_mgr, "remove_file", None) if context is not None else None
+    if context is not None and forget is not None:
+        for each in uploads:
+            forget(session_id=context.session_id, file_id=each)
 
 
 def _path() -> None:

@@ -7,7 +7,7 @@ still being written, `merge` makes one run of several logs of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePath
 
 from parsers import formats
@@ -118,10 +118,14 @@ def read_uploads(
     format: str | None = None,
     mapping: Mapping = (),
     strict: bool = False,
+    told: Callable[[int], None] | None = None,
 ) -> tuple[Run, ...]:
-    """The runs of files in memory (name, bytes), grouped and merged as the files of a folder. Errors as `read_all`."""
+    """The runs of files in memory (name, bytes), grouped and merged as the files of a folder. Errors as `read_all`.
+
+    `told` is called now and then with the number of bytes of all files that have been read.
+    """
     fixed = formats.by_name(format) if format else None
-    runs, unknown_names = _read_uploads(uploads, fixed, mapping)
+    runs, unknown_names = _read_uploads(uploads, fixed, mapping, told)
     if not runs:
         if len(uploads) == 1:
             return read_all(

@@ -97,7 +97,10 @@ def _settle_one(steps: pl.DataFrame, name: str) -> tuple[pl.DataFrame, str]:
     if role == "day":
         return _date(steps, name)
     if role == "mean":
-        text = say("{name} is a running mean: the first row's step time, from then on the time since the start", name=own or "s/step")
+        text = say(
+            "{name} is a running mean: the first row's step time, from then on the time since the start",
+            name=own or "s/step",
+        )
         return _spread_mean(steps, name), text
     found = _role(steps, name, role)
     if found == "elapsed_s":
@@ -126,7 +129,11 @@ def _between_rows(steps: pl.DataFrame, name: str, own: str) -> tuple[pl.DataFram
         return steps, ""
     timed = rows.filter((pl.col("wall") > 0) & (pl.col("gap") > 0))
     if timed.height < _ENOUGH - 1:
-        return steps, say("{name} stands in rows {steps} steps apart: read as the time of one step", name=own or "time", steps=f"{usual:g}")
+        return steps, say(
+            "{name} stands in rows {steps} steps apart: read as the time of one step",
+            name=own or "time",
+            steps=f"{usual:g}",
+        )
     of_all = (timed["value"] - timed["wall"]).abs().median()
     of_one = (timed["value"] * timed["gap"] - timed["wall"]).abs().median()
     if not (isinstance(of_all, float) and isinstance(of_one, float) and of_all < of_one):
@@ -203,9 +210,9 @@ def _date(steps: pl.DataFrame, name: str) -> tuple[pl.DataFrame, str]:
         start = value if start is None else start
         clock.append(value + days * _DAY - start)
     elapsed = pl.Series("elapsed_s", clock, dtype=pl.Float64)
-    return steps.with_columns(
-        elapsed
-    ), say("the lines carry a time of day and no date: read as the time since the first row")
+    return steps.with_columns(elapsed), say(
+        "the lines carry a time of day and no date: read as the time since the first row"
+    )
 
 
 def _spread_mean(steps: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -11,7 +11,7 @@ engine's log stays provisional for the first 4 MiB, since a trainer's lines may 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -224,21 +224,31 @@ def blocks_of(path: Path, start: int = 0) -> Iterator[bytes]:
         ) from error
 
 
-def read_whole(origin: Origin, fixed: Format | None, data: bytes | memoryview | None) -> Feeder:
+def _blocks(origin: Origin, data: bytes | memoryview | None) -> Iterator[bytes]:
+    """Bytes in memory, or of the origin's file."""
+    if data is None:
+        assert origin.path is not None
+        return blocks_of(origin.path)
+    view = memoryview(data)
+    return (bytes(view[start : start + _BLOCK]) for start in range(0, len(view), _BLOCK))
+
+
+def read_whole(
+    origin: Origin, fixed: Format | None, data: bytes | memoryview | None, told: Callable[[int], None] | None = None
+) -> Feeder:
     """A finished feeder over bytes in memory (never copied as a whole), or over the origin's file in blocks.
+
+    `told` is called now and then with the number of bytes that have been read.
 
     Raises:
         UnreadableSource: the file cannot be opened or read.
     """
-    feeder = Feeder(origin, fixed)
-    if data is not None:
-        view = memoryview(data)
-        for start in range(0, len(view), _BLOCK):
-            feeder.feed(bytes(view[start : start + _BLOCK]))
-    else:
-        assert origin.path is not None
-        for block in blocks_of(origin.path):
-            feeder.feed(block)
+    feeder, done = Feeder(origin, fixed), 0
+    for block in _blocks(origin, data):
+        feeder.feed(block)
+        done += len(block)
+        if told is not None:
+            told(done)
     feeder.finish()
     feeder.complete = data is not None
     return feeder

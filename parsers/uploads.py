@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePath
 
 from parsers.base import Format, Origin
@@ -15,14 +16,21 @@ from timeledger.run import Run
 
 
 def read_uploads(
-    uploads: Sequence[tuple[str, bytes | memoryview]], fixed: Format | None, mapping: tuple[tuple[str, str], ...]
-) -> tuple[tuple[Run, ...], tuple[str, ...]]:
-    """The runs of named files in memory (names may hold folders), and the names of those that are no logs."""
+    uploads: Sequence[tuple[str, bytes | memoryview]], fixed: Format | None, mapping: tuple[tuple[str, str], ...],
+    told: Callable[[int], None] | None = None,
+) -> tuple[tuple[Run, ...], tuple[str, ...]]:  # fmt: skip
+    """The runs of named files in memory (names may hold folders), and the names of those that are no logs.
+
+    `told` is called now and then with the number of bytes of all files that have been read.
+    """
     units: list[Unit] = []
     unknown: list[str] = []
+    before = 0
     for name, data in uploads:
         path = PurePath(name)
-        feeder = read_whole(Origin(path.name, path.parent.parts, None, None, mapping), fixed, memoryview(data))
+        count = None if told is None else partial(_add, told, before)
+        feeder = read_whole(Origin(path.name, path.parent.parts, None, None, mapping), fixed, memoryview(data), count)
+        before += len(data)
         runs = feeder.runs()
         if not runs:
             unknown.append(name)
@@ -31,3 +39,7 @@ def read_uploads(
         units += found if path.parent.parts else [replace(each, role="trainer") for each in found]
     clusters = Grouper().group(units)
     return tuple(merged(clusters, names_of(clusters))), tuple(unknown)
+
+
+def _add(told: Callable[[int], None], before: int, done: int) -> None:
+    told(before + done)

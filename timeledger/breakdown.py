@@ -13,7 +13,7 @@ from timeledger.results import Breakdown, Clock, Facts, PhaseShare, Timing
 from timeledger.run import Kind, Run
 from timeledger.said import say, sentences
 from timeledger.throughput import sequences_per_step
-from timeledger.units import show_share
+from timeledger.units import show_seconds, show_share
 
 BY_STEP: Final = schema.columns({"step": pl.Int64, "phase": pl.String, "seconds": pl.Float64})
 #: Phases that sum to this much more than the step cannot be an error of rounding: some ran at the same time.
@@ -22,6 +22,8 @@ _OVERLAP: Final = 0.05
 _UNUSUAL: Final = ("warmup", "restart", "pause")
 _AMORTISED: Final = {"evaluation": "evaluation", "checkpoint": "checkpoint", "periodic": "other"}
 _FIXED: Final = ("weight_sync", "sleep_wake")
+#: Steps that generate take at least this many times those that reuse answers.
+_GENERATES: Final = 1.15
 
 #: How to log phases, by framework; the first words of `RunInfo.framework` decide.
 HOW_TO_LOG: Final = {
@@ -243,10 +245,34 @@ def _without_phases(run: Run, clock: Clock, timing: Timing | None, facts: Facts)
     steps = float(timed["span"].sum())
     wall = float((timed["wall_s"] * timed["span"]).sum()) / steps
     found = _amortised(timed, set())
+    generation, why = _by_cycle(timed, clock)
+    if generation.height:
+        found["rollout"] = float(generation["seconds"].sum()) / steps
     rest = max(wall - sum(found.values()), 0.0)
     kinds: dict[str, Kind] = dict.fromkeys(found, "inferred")
-    made = _assembled(wall, found, kinds, {}, rest, _by_step(timed, _no_phases(), found), False, _how(run, False))
-    return _split_by_fit(run, made, timing, facts)
+    by_step = _by_step(timed, generation, found)
+    told = _how(run, False) if why is None else sentences(why, _how_to_log(run))
+    made = _assembled(wall, found, kinds, {}, rest, by_step, False, told)
+    return made if generation.height else _split_by_fit(run, made, timing, facts)
+
+
+def _by_cycle(timed: pl.DataFrame, clock: Clock) -> tuple[pl.DataFrame, str | None]:
+    """Generation by the rows that do it, where one generation serves several steps: what those take beyond the others."""
+    rows = timed.filter((pl.col("kind") == "ordinary") & (pl.col("span") == 1))
+    if clock.cycle <= 1 or rows.height < 2 * clock.cycle:
+        return _no_phases(), None
+    rows = rows.with_columns(place=pl.col("step") % clock.cycle)
+    usual = rows.group_by("place").agg(pl.col("wall_s").median()).sort("wall_s")
+    slow, fast = usual["wall_s"][-1], usual["wall_s"][:-1].median()
+    if usual.height < clock.cycle or not isinstance(fast, float) or slow <= _GENERATES * fast:
+        return _no_phases(), None
+    made = rows.filter(pl.col("place") == usual["place"][-1]).select(
+        "segment", "step", pl.lit("rollout").alias("phase"), (pl.col("wall_s") - fast).clip(0.0).alias("seconds")
+    )
+    return made, say(
+        "One step in {cycle} generates and takes {slow}, the others {fast}: the difference is generation with its rewards and log-probs.",
+        cycle=clock.cycle, slow=show_seconds(slow), fast=show_seconds(fast),
+    )  # fmt: skip
 
 
 def _no_phases() -> pl.DataFrame:
@@ -298,11 +324,14 @@ def _none(step_s: float | None, why: str) -> Breakdown:
 
 def _how(run: Run, no_time: bool) -> str:
     """What is missing and how to log it with the run's framework."""
-    name = (run.info.framework or run.info.format or "").lower()
-    how = next((text for key, text in HOW_TO_LOG.items() if name.startswith(key)), HOW_TO_LOG_ANY)
     lack = (
         say("This log tells neither times nor phases.")
         if no_time
         else say("Sampling and training cannot be told apart: this log has no phases.")
     )
-    return sentences(lack, how)
+    return sentences(lack, _how_to_log(run))
+
+
+def _how_to_log(run: Run) -> str:
+    name = (run.info.framework or run.info.format or "").lower()
+    return next((text for key, text in HOW_TO_LOG.items() if name.startswith(key)), HOW_TO_LOG_ANY)

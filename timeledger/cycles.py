@@ -12,6 +12,8 @@ from timeledger.periodic import Schedule
 from timeledger.run import Run
 
 _CYCLE_MAX: Final = 64
+#: So many times the usual step, again and again at the same distance, three times are enough.
+_HUGE: Final = 3.0
 
 
 def find_cycle(run: Run, rows: Rows, schedules: list[Schedule]) -> int:
@@ -74,6 +76,8 @@ def _cycle_from_times(rows: Rows, schedules: list[Schedule]) -> int | None:
     if len(rows) < 10 or not np.isfinite(seconds[1:]).all():
         return None
     taken = {each.every for each in schedules}
+    if (even := _evenly_huge(seconds)) is not None and even not in taken:
+        return even
     for cycle in range(2, min(17, len(rows) // 5 + 1)):
         if cycle in taken:
             continue
@@ -83,3 +87,17 @@ def _cycle_from_times(rows: Rows, schedules: list[Schedule]) -> int | None:
         if gap and seconds[0] < 3 * np.median(slow) and seconds[0] > 1.5 * np.median(fast):
             return cycle
     return None
+
+
+def _evenly_huge(seconds: Floats) -> int | None:
+    """The distance of steps that take many times the others and come evenly from the first one on, three of them at least."""
+    fast = usual(seconds)
+    huge = np.flatnonzero(seconds > _HUGE * fast)
+    if len(huge) < 3 or huge[0] != 0:
+        return None
+    apart = np.diff(huge)
+    cycle = int(apart[0])
+    whole = (apart == cycle).all() and (len(seconds) - 1) // cycle == len(huge) - 1
+    others = np.delete(seconds, huge)
+    alike = seconds[huge].max() < 3 * seconds[huge].min() and seconds[huge].min() > _HUGE * others.max()
+    return cycle if whole and alike and 1 < cycle <= _CYCLE_MAX else None

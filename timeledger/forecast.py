@@ -35,7 +35,11 @@ _USUAL_Z: Final = NormalDist().inv_cdf(0.9)
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What is known at one moment of a run about the time to come."""
+    """What is known at one moment of a run about the time to come.
+
+    `in_cycle` is what a step to come costs over the mean of a generation cycle: how many of them generate is known.
+    `coarse_s` is the clock's tick: no end is known better than that.
+    """
 
     elapsed_s: float
     position: int
@@ -46,6 +50,8 @@ class Forecast:
     pull: Pull
     open_cycle: bool = False
     learned: Learned = LEARNED
+    in_cycle: float = 1.0
+    coarse_s: float = 0.0
 
     @property
     def steps_left(self) -> int:
@@ -55,7 +61,7 @@ class Forecast:
     @property
     def step_s(self) -> float:
         """Mean seconds of an ordinary step to come."""
-        return self.level.recent * math.exp(self.pull.mid)
+        return self.level.recent * math.exp(self.pull.mid) * self.in_cycle
 
     @property
     def extra_s(self) -> float:
@@ -78,7 +84,7 @@ class Forecast:
         level = self.level.quantiles(wanted, max(steps, 1.0)) * ordinary
         reach = np.minimum(self.pull.above * asked, self.pull.most)
         length = np.where(z > 0, reach, self.pull.below * asked) * ordinary * part
-        unsure = math.sqrt(math.fsum(each.sd_s**2 for each in self.extras)) / max(self.remaining_s, 1e-12) * z
+        unsure = math.hypot(self.coarse_s / 2, *(each.sd_s for each in self.extras)) / max(self.remaining_s, 1e-12) * z
         doubt = np.array([math.fsum(each.reach_s(share) for each in self.extras) for share in wanted])
         doubt = np.log(np.maximum(1 + doubt / max(self.remaining_s, 1e-12), 0.02))
         width: Array = np.sign(z) * np.sqrt(level**2 + length**2 + unsure**2) + doubt
@@ -119,9 +125,25 @@ def make_forecast(
         return None
     if len(rows) == 1 and rows.span[0] == 1 and position <= (clock.first_step or 1):
         rows = replace(rows, wall_s=rows.wall_s / FIRST_STEP)
-    level = estimate(rows.wall_s, rows.span, float(total), clock.resolution_s, learned)
+    level = estimate(rows.wall_s, rows.span, float(total), clock.resolution_s, learned, max(clock.cycle, 1))
     pull = find_pull(rows, timing, growth, float(total))
-    return Forecast(clock.elapsed_s, position, total, rows, level, extras, pull, open_cycle is not None, learned)
+    return Forecast(
+        clock.elapsed_s, position, total, rows, level, extras, pull, open_cycle is not None, learned,
+        cost_in_cycle(clock, position, total), clock.resolution_s,
+    )  # fmt: skip
+
+
+def cost_in_cycle(clock: Clock, position: int, total: int) -> float:
+    """What the steps to come cost over the mean of a generation cycle, by their places in it; 1 where every step generates."""
+    cycle, steps = clock.cycle, clock.steps.filter((pl.col("kind") == "ordinary") & pl.col("wall_s").is_finite())
+    if cycle <= 1 or position >= total:
+        return 1.0
+    place = (steps["step"].to_numpy() - (0 if clock.first_step == 0 else 1)) % cycle
+    wall = steps["wall_s"].to_numpy()
+    if len(set(place.tolist())) < cycle:
+        return 1.0
+    cost = np.array([float(np.median(wall[place == each])) for each in range(cycle)])
+    return float(np.mean(cost[np.arange(position, total) % cycle]) / np.mean(cost)) if cost.mean() > 0 else 1.0
 
 
 def steps_done(run: Run, clock: Clock) -> int:

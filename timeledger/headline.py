@@ -17,7 +17,7 @@ def headline(
     zone: tzinfo | None = None,
 ) -> str:  # fmt: skip
     """The answer first, then what drives it; moments in `zone` (default: the machine's)."""
-    if not run.has_steps:
+    if not run.trains:
         engine_only = say("This is an engine's log: throughput, but no training steps.")
         return engine_only if run.engine.height else say("This log has no training steps.")
     if clock.elapsed_s is None:

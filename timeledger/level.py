@@ -120,10 +120,13 @@ def clip_spikes(values: Array) -> Array:
     return middle + np.clip(away, -CLIP * scale, CLIP * scale) if scale > 0 else values
 
 
-def estimate(values: Array, span: Array, total: float, coarse_s: float = 0.0, learned: Learned = LEARNED) -> Level:
+def estimate(
+    values: Array, span: Array, total: float, coarse_s: float = 0.0, learned: Learned = LEARNED, cycle: int = 1
+) -> Level:
     """The level of a run of `total` steps from rows of `span` steps each. What spikes cost stays in, spread evenly.
 
-    `coarse_s` is the clock's tick: shorter rows than that are no evidence of how steady the run is.
+    `coarse_s` is the clock's tick: shorter rows than that are no evidence of how steady the run is. `cycle` steps share
+    one generation, and so its noise.
     """
     clipped = clip_spikes(values)
     beyond, seen = (values - clipped) * span, float(span.sum())
@@ -133,7 +136,7 @@ def estimate(values: Array, span: Array, total: float, coarse_s: float = 0.0, le
     z = np.log(y / scale)
     z = z - float(np.average(z, weights=k))
     tick = coarse_s / np.sqrt(6) / max(float(np.median(y * k)), 1e-9)
-    noise = float(np.hypot(_noise(z, float(np.median(k))), tick))
+    noise = float(np.hypot(_noise(z, float(np.median(k)) / cycle), tick))
     mid, variance, walk, weight = _filter(z, k, noise, total, prior(learned))
     mid = np.exp(mid * _trust(weight)) - 1
     recent = scale * (1 + float(weight @ mid))

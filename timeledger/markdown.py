@@ -16,17 +16,18 @@ def escape(text: str) -> str:
     return text.replace("\n", " ").replace("\r", " ")
 
 
-def show(document: ShowDocument) -> str:
-    """Every run of the document."""
-    return "\n\n".join(_run(each) for each in document.runs) + "\n"
+def show(document: ShowDocument, as_of: str = "") -> str:
+    """Every run of the document; `as_of` says when it was made, since "today" is read on another day."""
+    return "\n\n".join(_run(each, as_of) for each in document.runs) + "\n"
 
 
-def compare(document: CompareDocument) -> str:
-    """The table of runs and every difference."""
+def compare(document: CompareDocument, as_of: str = "") -> str:
+    """The table of runs and every difference; `as_of` says when it was made."""
     head = ("run", "steps", "step time", "per 1,000 tokens", "sampling", "answers", "total")
     rows = [words.compare_row(run) for run in document.runs]
     parts = [table(head, rows, right_from=1)]
     parts += [_difference(each) for each in document.differences]
+    parts += [escape(as_of)] if as_of else []
     return "\n\n".join(parts) + "\n"
 
 
@@ -38,14 +39,14 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], right_from: int) -
     return "\n".join(lines)
 
 
-def _run(run: RunReport) -> str:
+def _run(run: RunReport, as_of: str) -> str:
     part = run.run
     done = (
         "" if part.step is None else f", step {part.step:,}" + (f" of {part.total_steps:,}" if part.total_steps else "")
     )
     blocks = [
         f"## {escape(part.name)}",
-        f"{escape(part.framework or part.format)}, {part.state}{done}",
+        f"{escape(part.framework or part.format)}, {part.state}{done}{escape(f', {as_of}' if as_of else '')}",
         f"**{escape(run.headline)}**",
         escape(". ".join(text for text in (words.remaining(run), words.worst_case(run)) if text)),
         _phases(run),

@@ -16,6 +16,8 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 #: No step, length or token count of a real run is this large.
 BEYOND = 1e15
+#: A step that takes less than a nanosecond was not timed.
+SHORTEST_S = 1e-9
 QUANTITIES = ("len_mean", "len_max", "truncated", "tokens", "sequences")
 
 
@@ -74,6 +76,7 @@ def make_rows(run: Run, clock: Clock) -> Rows:
     mixed = kinds.is_in(("evaluation", "checkpoint", "periodic")).to_numpy()
     wall = floats(frame, "wall_s")
     wall = np.where(mixed, wall - extra, wall)
+    wall = np.where(wall < SHORTEST_S, np.minimum(wall, 0.0), wall)
     rows = Rows(
         floats(frame, "segment"),
         floats(frame, "step"),

@@ -108,6 +108,11 @@ class Run:
         """True when the log holds at least one training step (an engine log alone does not)."""
         return self.steps.height > 0
 
+    @property
+    def trains(self) -> bool:
+        """True when the log shows steps of a training: as rows, or by its progress bar alone (metrics may come late)."""
+        return self.has_steps or self.progress.height > 0
+
     def with_settings(self, **values: Setting) -> Run:
         """A copy with settings added or replaced (facts that a person typed in)."""
         merged = {**self.info.settings, **values}

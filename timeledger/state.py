@@ -25,7 +25,7 @@ def find_state(run: Run, clock: Clock, projection: Projection, facts: Facts) -> 
     if run.info.ended is not None:
         return "ended early"
     last = last_step_at(run, clock)
-    if last is None or facts.now is None or not run.has_steps:
+    if last is None or facts.now is None or not run.trains:
         return "unknown"
     return "stalled" if (facts.now - last).total_seconds() > patience_s(clock) else "running"
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from timeledger import palette, units
 
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 760, 250, 70, 38, 12, 10
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 760, 250, 84, 38, 12, 10
 Colour = tuple[str, str]
 #: Ink and soft ink, what a middle is drawn in, limits and worst cases, less time, whole runs: as on the page.
 INK: Final = ("#1d2430", "#e6e9ee")
@@ -200,7 +200,7 @@ def waterfall(start: str, end: str, from_s: float, parts: Sequence[tuple[str, fl
             f'<rect x="{left + low * scale:.1f}" y="{y + 2}" width="{max(size * scale, 1):.1f}" height="20" {painted("fill", colour)}/>'
             f'<text x="{left + (low + size) * scale + 6:.1f}" y="{y + 16}">{escape(told)}</text>'
         )
-    return f'<svg viewBox="0 0 {WIDTH} {len(rows) * 26}" role="img" aria-label="{escape(label, quote=True)}">{"".join(shapes)}</svg>'
+    return f'<svg class="wide" viewBox="0 0 {WIDTH} {len(rows) * 26}" role="img" aria-label="{escape(label, quote=True)}">{"".join(shapes)}</svg>'
 
 
 def shortened(name: str, limit: int = 26) -> str:
@@ -213,7 +213,7 @@ def _svg(shapes: Sequence[str], ends: str, label: str) -> str:
 
 
 def _ends(x0: float, x1: float, title: str) -> str:
-    y = HEIGHT - BOTTOM + 16
+    y = HEIGHT - BOTTOM + 21
     return (
         f'<text x="{LEFT}" y="{y}">{x0:,.0f}</text><text x="{WIDTH - RIGHT}" y="{y}" text-anchor="end">{x1:,.0f}</text>'
         f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{y}" text-anchor="middle">{escape(title)}</text>'

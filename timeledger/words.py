@@ -87,7 +87,11 @@ def facts(run: RunReport) -> list[tuple[str, str]]:
     if clock.elapsed_s is not None:
         lost = f", {units.show_seconds(clock.lost_s)} of it lost" if clock.lost_s and clock.lost_s >= 1 else ""
         sessions = f", {len(clock.segments)} sessions" if len(clock.segments) > 1 else ""
-        apart = ", the time between them not in this log" if any(each.lost_before_s is None for each in clock.segments[1:]) else ""
+        apart = (
+            ", the time between them not in this log"
+            if any(each.lost_before_s is None for each in clock.segments[1:])
+            else ""
+        )
         lines.append(("Elapsed", f"{units.show_seconds(clock.elapsed_s)}{lost}{sessions}{apart}"))
     lines.extend(
         (each.kind.capitalize(), periodic(each.every, each.seconds, each.count, each.known_from))
@@ -140,14 +144,14 @@ def compare_row(run: RunReport) -> tuple[str, ...]:
 
 
 def dated(at: datetime, zone: tzinfo | None = None) -> str:
-    """A moment with its date, since a report is read on another day: `Mon 30 Nov 2026 14:58`."""
-    return f"{at.astimezone(zone):%a %d %b %Y %H:%M}"
+    """A moment with its date, since a report is read on another day: `Mon 30 Nov 14:58`."""
+    return f"{at.astimezone(zone):%a %d %b %H:%M}"
 
 
 def as_of(now: datetime, zone: tzinfo | None = None) -> str:
     """When a report was made; what it calls today is this day."""
     offset = f"{now.astimezone(zone):%z}"
-    return f"as of {dated(now, zone)} (UTC{offset[:3]}:{offset[3:]})".replace("UTC+00:00", "UTC")
+    return f"as of {now.astimezone(zone):%a %d %b %Y %H:%M} (UTC{offset[:3]}:{offset[3:]})".replace("UTC+00:00", "UTC")
 
 
 def finish(run: RunReport, zone: tzinfo | None = None) -> tuple[str, str, str]:
@@ -167,5 +171,9 @@ def finish(run: RunReport, zone: tzinfo | None = None) -> tuple[str, str, str]:
     level = units.show_share(projection.level)
     if moments is None or part.state == "stalled":
         return ("Still needs", units.show_seconds(left.mid), f"{between} ({level})")
-    low, high = dated(moments.low, zone), dated(moments.high, zone)
+    days = {each.astimezone(zone).date() for each in (moments.low, moments.mid, moments.high)}
+    low, high = (
+        f"{each.astimezone(zone):%H:%M}" if len(days) == 1 else dated(each, zone)
+        for each in (moments.low, moments.high)
+    )
     return ("Finishes", dated(moments.mid, zone), f"between {low} and {high} ({level})")

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.simulate import Plan, simulate
+from tests.timeledger.test_projection import rows_run
 from timeledger import schema
 from timeledger.breakdown import breakdown
 from timeledger.clock import clock
@@ -366,3 +368,18 @@ def test_a_clock_that_stands_still_splits_nothing_and_never_raises() -> None:
     found = breakdown(run, still)
     assert found.step_s is None
     assert found.why
+
+
+def test_a_generation_cycle_splits_a_step_without_phases() -> None:
+    """Of eight steps one generates for 97 s more than the others take: 12.1 s of every mean step."""
+    wall = np.where(np.arange(48) % 8 == 0, 100.0, 3.0)
+    run = rows_run(wall, 96)
+    found = breakdown(run, clock(run))
+    assert found.step_s == pytest.approx(wall.mean())
+    assert [(each.phase, each.kind) for each in found.phases] == [("rollout", "inferred")]
+    assert found.phases[0].seconds == pytest.approx(97 / 8, rel=0.01)
+    assert found.unexplained_s == pytest.approx(3.0, rel=0.02)
+    assert found.why is not None
+    assert "One step in 8 generates" in found.why
+    sums = found.by_step.group_by("step").agg(pl.col("seconds").sum()).sort("step")["seconds"].to_numpy()
+    assert sums == pytest.approx(wall, rel=0.01)

@@ -151,6 +151,32 @@ def test_steps_that_must_generate_and_are_all_alike_make_a_cycle_likely() -> Non
     assert first_doubt(unlike, generates=True) < 0.6
 
 
+def cycles_of_eight(done: int) -> np.ndarray:
+    """Seconds of steps of which every eighth generates."""
+    step = np.arange(done)
+    return np.where(step % 8 == 0, 100.0, 3.0) * (1 + 0.02 * np.sin(step))
+
+
+@pytest.mark.parametrize("done", [17, 20, 24, 31])
+def test_three_huge_steps_at_one_distance_are_a_cycle(done: int) -> None:
+    assert clock(rows_run(cycles_of_eight(done), 60)).cycle == 8
+
+
+def test_huge_steps_at_odd_distances_are_none() -> None:
+    wall = np.full(30, 3.0)
+    wall[[0, 7, 20]] = 100.0
+    assert clock(rows_run(wall, 60)).cycle == 1
+
+
+@pytest.mark.parametrize(("done", "total"), [(27, 30), (27, 33), (24, 30), (31, 64)])
+def test_what_is_left_of_a_cycle_costs_what_its_own_steps_cost(done: int, total: int) -> None:
+    said = projection_of(rows_run(cycles_of_eight(done), total))
+    truth = float(cycles_of_eight(total)[done:].sum())
+    assert said.remaining_s is not None
+    assert said.remaining_s.mid == pytest.approx(truth, rel=0.06)
+    assert said.remaining_s.low <= truth <= said.remaining_s.high
+
+
 def test_a_cycle_that_has_not_come_yet_is_at_least_as_long_as_what_was_seen() -> None:
     for steps in (1, 2, 3, 8, 9, 33, 64):
         left = open_cycles(steps)

@@ -82,12 +82,10 @@ def _ordinary(analysis: Analysis) -> str:
     low, high = times.min(), times.max()
     if usual is None or not isinstance(low, float) or not isinstance(high, float):
         return ""
-    return t(
-        "An ordinary step takes {time} (median); all took {low} to {high}.",
-        time=seconds(usual),
-        low=seconds(low),
-        high=seconds(high),
-    )
+    time, least, most = seconds(usual), seconds(low), seconds(high)
+    if least == most:
+        return t("Every step took {time}.", time=time)
+    return t("An ordinary step takes {time} (median); all took {low} to {high}.", time=time, low=least, high=most)
 
 
 def when_it_ends(analysis: Analysis, dark: bool) -> None:

@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dashboard import language, load, parts, samples, state
 from dashboard.language import t
@@ -49,19 +50,20 @@ def _take(key: str) -> None:
     files = st.session_state[key]
     message = load.drop([(each.name, each.getvalue()) for each in files]) if files else ""
     if message is None:
-        _let_go([each.file_id for each in files])
+        _let_go(files)
         state.empty_drop()
     else:
         state.fail_drop(", ".join(each.name for each in files), message)
 
 
-def _let_go(uploads: list[str]) -> None:
+def _let_go(files: list[UploadedFile]) -> None:
     """Streamlit keeps the bytes of an upload until its session ends, where it is not told that they were taken."""
     context = get_script_run_ctx()
     forget = getattr(context.uploaded_file_mgr, "remove_file", None) if context is not None else None
-    if context is not None and forget is not None:
-        for each in uploads:
-            forget(session_id=context.session_id, file_id=each)
+    for each in files:
+        each.close()
+        if context is not None and forget is not None:
+            forget(session_id=context.session_id, file_id=each.file_id)
 
 
 def _path() -> None:

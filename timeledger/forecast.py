@@ -30,6 +30,8 @@ FIRST_STEP: Final = 1.2
 _ONLINE: Final = (
     "grpo", "gspo", "dapo", "dr_grpo", "rloo", "ppo", "gae", "reinforce", "remax", "opo", "cispo", "onlinedpo", "nashmd", "xpo",
 )  # fmt: skip
+#: No bound is further away than this factor's logarithm; beyond it numbers overflow.
+_WIDEST: Final = 50.0
 _USUAL_Z: Final = NormalDist().inv_cdf(0.9)
 
 
@@ -87,8 +89,9 @@ class Forecast:
         unsure = math.hypot(self.coarse_s / 2, *(each.sd_s for each in self.extras)) / max(self.remaining_s, 1e-12) * z
         doubt = np.array([math.fsum(each.reach_s(share) for each in self.extras) for share in wanted])
         doubt = np.log(np.maximum(1 + doubt / max(self.remaining_s, 1e-12), 0.02))
-        width: Array = np.sign(z) * np.sqrt(level**2 + length**2 + unsure**2) + doubt
-        return width
+        width = np.sign(z) * np.sqrt(level**2 + length**2 + unsure**2) + doubt
+        bounded: Array = np.clip(width, -_WIDEST, _WIDEST)
+        return bounded
 
     def remaining(self, level: float) -> Span:
         """Remaining seconds with the interval that holds the truth with probability `level`."""

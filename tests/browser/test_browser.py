@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 def test_upload_then_finish_then_compare(page: Page, server: str) -> None:
     visit(page, server)
     page.set_input_files('input[type="file"]', [str(SAMPLE)])
-    expect(page.get_by_text("Where each step's time goes")).to_be_visible()
+    expect(page.get_by_text("How long each step takes")).to_be_visible()
     card = page.locator(".tl-card").first
     expect(card).to_contain_text(re.compile("Finish|Ended early|Still needs"))
     expect(page.locator(".js-plotly-plot").first).to_be_visible()

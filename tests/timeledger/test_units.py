@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from timeledger.units import DAY, show_seconds
+from timeledger.units import DAY, show_number, show_seconds
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,9 @@ from timeledger.units import DAY, show_seconds
 )
 def test_durations_are_told_in_the_units_people_use(seconds: float | None, told: str) -> None:
     assert show_seconds(seconds) == told
+
+
+def test_a_typed_whole_number_is_a_number() -> None:
+    """Facts hold ints (8 GPUs), which Python 3.11 does not let ask whether they are whole."""
+    assert show_number(8) == "8"
+    assert show_number(1_000_000) == "1,000,000"

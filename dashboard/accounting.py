@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard import parts, state, summary
+from dashboard import parts, planning, summary
 from dashboard.language import mark, retold, t
 from dashboard.localised import seconds
 from dashboard.packed import Typed
@@ -50,7 +50,7 @@ def ask() -> AccountInputs:
     """
     values: dict[str, float | int | None] = {}
     typed: dict[str, Typed] = {}
-    known = state.around()
+    known = planning.around()
     with st.expander(t("Around the run"), icon=":material/construction:"):
         st.caption(t("Leave empty what you do not know: the course's usual times stand in."))
         for at in range(0, len(ASKED), 2):
@@ -58,7 +58,7 @@ def ask() -> AccountInputs:
                 with place:
                     typed[each.field] = value = _number(each, known.get(each.field))
                     values[each.field] = None if value is None else value * (1 if each.whole else each.unit)
-    state.type_around(typed)
+    planning.type_around(typed)
     return account_inputs(values)
 
 

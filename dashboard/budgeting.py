@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard import charts_budget, parts, saving, state, summary
+from dashboard import charts_budget, parts, planning, saving, summary
 from dashboard.language import mark, retold, shown, t
 from dashboard.localised import seconds
 from dashboard.summary import Card
@@ -35,26 +35,26 @@ def ask() -> tuple[float, tuple[str, ...], bool]:
     hours = st.number_input(
         t("Hours I have"),
         min_value=0.01,
-        value=state.hours() or _HOURS,
+        value=planning.hours() or _HOURS,
         step=0.5,
         format="%g",
         key="budget_hours",
         persist_state="session",
     )
-    state.set_hours(hours if hours != _HOURS else None)
+    planning.set_hours(hours if hours != _HOURS else None)
     pins = st.pills(
         t("Do not cut"), list(ORDER), selection_mode="multi", format_func=shown(LEVERS), key="budget_pins", persist_state="session",
-        default=[each for each in ORDER if each in state.pins()],
+        default=[each for each in ORDER if each in planning.pins()],
         help=t("Cuts are made in this order; a later one only when the earlier ones do not suffice."),
     )  # fmt: skip
     sure = st.toggle(
         t("Be on the safe side"),
-        value=_SURE in state.pins(),
+        value=_SURE in planning.pins(),
         key="budget_sure",
         persist_state="session",
         help=t("The upper end of the interval must fit, not only the middle."),
     )
-    state.pin((*pins, *((_SURE,) if sure else ())))
+    planning.pin((*pins, *((_SURE,) if sure else ())))
     return hours, tuple(pins), sure
 
 

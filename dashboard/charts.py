@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -120,7 +119,8 @@ def plain(text: str, limit: int = 60) -> str:
 def distinct(names: Sequence[str], limit: int = 34) -> list[str]:
     """Names short enough for a chart and still unlike: of what long ones begin with alike only the first part is kept."""
     long = [each for each in names if len(each) > limit]
-    begin, same = limit // 3, len(os.path.commonprefix(long)) if len(long) > 1 else 0
+    unlike = (at for at, letters in enumerate(zip(*long, strict=False)) if len(set(letters)) > 1)
+    begin, same = limit // 3, next(unlike, min(map(len, long), default=0)) if len(long) > 1 else 0
     told: list[str] = []
     for name in names:
         short = name

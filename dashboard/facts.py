@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard import state
+from dashboard import load, state
 from dashboard.language import mark, t
 from dashboard.load import Entry
 from dashboard.packed import Typed
@@ -41,20 +41,20 @@ FIELDS: Final = (
 
 def ask(entry: Entry) -> None:
     """The popover with the inputs; what is typed is kept for this run, in the link too, and used at once."""
-    known = state.given(entry.key)
+    known = load.facts(entry.key)
     values: dict[str, Typed] = {}
     with st.popover(t("Your facts"), icon=":material/edit:", help=t("What the log does not say")):
         st.caption(t("Leave empty what you do not know. The log's own values are used unless you type another."))
         for at in range(0, len(FIELDS), 2):
             for place, each in zip(st.columns(2), FIELDS[at : at + 2], strict=False):
                 with place:
-                    values[each.name] = _number(entry, each, known.get(each.name))
+                    values[each.name] = _number(entry, each, getattr(known, each.name))
         values["currency"] = st.text_input(
-            t("Currency"), str(known.get("currency") or ""), key=f"fact_{entry.key}_currency", max_chars=8
+            t("Currency"), known.currency[:8], key=f"fact_{entry.key}_currency", max_chars=8
         )
-        end = known.get("eval_at_end")
         values["eval_at_end"] = (
-            st.checkbox(t("An evaluation follows the last step"), bool(end), key=f"fact_{entry.key}_end") or None
+            st.checkbox(t("An evaluation follows the last step"), bool(known.eval_at_end), key=f"fact_{entry.key}_end")
+            or None
         )
     state.give(entry.key, values)
 
@@ -77,11 +77,11 @@ def _take_total(run: str, key: str) -> None:
         st.session_state[f"fact_{run}_total_steps"] = total
 
 
-def _number(entry: Entry, field: Field, known: Typed) -> float | int | None:
+def _number(entry: Entry, field: Field, known: float | None) -> float | int | None:
     said = entry.run.info.setting(field.setting) if field.setting else None
     placeholder = t("not known") if said is None or isinstance(said, str) else t("{value} (log)", value=f"{said:g}")
     key = f"fact_{entry.key}_{field.name}"
-    value = known if isinstance(known, int | float) else None
+    value = known if key not in st.session_state else None
     if field.whole:
         start = None if value is None else int(value)
         return st.number_input(

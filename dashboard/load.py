@@ -8,20 +8,19 @@ grows only the newest state is kept.
 from __future__ import annotations
 
 import hashlib
-import itertools
-import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import Lock
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 import streamlit as st
 
 from dashboard import packed, state
+from dashboard.follower import PATIENCE, Follower, Newest
 from dashboard.language import retold, t
-from parsers import Live, read_all, read_uploads, renames
+from parsers import read_uploads, renames
 from timeledger import moment
 from timeledger.analysis import analyse
 from timeledger.backtest import backtest
@@ -30,13 +29,6 @@ from timeledger.errors import TimeledgerError
 from timeledger.results import Analysis, Backtest, Facts
 from timeledger.run import Run
 
-Made = TypeVar("Made")
-#: A path is looked at no more often than this, however many sessions ask.
-POLL_S: Final = 1.0
-#: A run that grows is analysed anew no sooner than after so many times what its analysis costs.
-PATIENCE: Final = 5.0
-#: Versions are unlike over all paths: a new file in an old file's place is never taken for it.
-_VERSIONS: Final = itertools.count(1)
 #: What can be typed about a run: whole numbers, and other numbers.
 _WHOLE: Final = frozenset({"total_steps", "max_tokens", "eval_every", "save_every", "gpus"})
 _REAL: Final = frozenset({"eval_s", "save_s", "gen_tok_s", "gpu_gib", "price_per_gpu_hour"})
@@ -67,90 +59,6 @@ class Opened:
     def find(self, key: str | None) -> Entry | None:
         """The entry of this key, or None."""
         return next((each for each in self.entries if each.key == key), None)
-
-
-class Follower:
-    """One path, followed for all sessions: its runs, how often they changed, and when it last grew."""
-
-    def __init__(self, path: str, mapping: tuple[tuple[str, str], ...] = ()) -> None:
-        self._path = path
-        self._mapping = mapping
-        self._live: Live | None = None
-        self._place: tuple[int, int] | None = None
-        self._lock = Lock()
-        self._looked = 0.0
-        self._runs: tuple[Run, ...] = ()
-        self.version = 0
-        self.grew_at: float | None = None
-
-    def look(self) -> tuple[int, tuple[Run, ...]]:
-        """The version and the runs now; costs what is new.
-
-        Raises:
-            TimeledgerError: there is nothing to read (yet).
-        """
-        with self._lock:
-            if not self._runs or time.monotonic() - self._looked >= POLL_S:
-                self._poll()
-                self._looked = time.monotonic()
-            return self.version, self._runs
-
-    def _poll(self) -> None:
-        place = _place(self._path)
-        if self._live is None or (place is not None and place != self._place):
-            self._live, self._place = Live([self._path], mapping=self._mapping), place
-        runs = self._live.poll()
-        if not runs and not self._runs:
-            raise self._nothing(self._live)
-        if runs and (self._live.changed or not self._runs):
-            written = [run.info.last_write.timestamp() for run in runs if run.info.last_write is not None]
-            self.grew_at = time.time() if self._runs else max(written, default=None)
-            self._runs = runs
-            self.version = next(_VERSIONS)
-
-    def _nothing(self, live: Live) -> TimeledgerError:
-        """Why a path gives no run: what a file begins with, or what was looked for in a folder."""
-        if Path(self._path).is_file():
-            try:
-                read_all(self._path, mapping=self._mapping)
-            except TimeledgerError as error:
-                return error
-        return live.nothing()
-
-
-def _place(path: str) -> tuple[int, int] | None:
-    """Device and inode: another file under an old name is read anew; None where nothing stands now (what was read stays)."""
-    try:
-        found = Path(path).stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-class Newest(Generic[Made]):
-    """What was made of the newest version of something; older versions are let go."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._kept: tuple[Hashable, Made] | None = None
-        self._made_at = 0.0
-        #: Seconds that making it took the last time.
-        self.cost_s = 0.0
-
-    def of(self, version: Hashable, make: Callable[[], Made], *, patient: bool = False) -> Made:
-        """What was made of this version, made now when it is not the one that is kept.
-
-        `patient`: what is kept will do while it is younger than a few times its cost, so that a long run that grows
-        all the time cannot take the whole machine.
-        """
-        with self._lock:
-            fresh = patient and time.monotonic() - self._made_at < PATIENCE * self.cost_s
-            if self._kept is None or (self._kept[0] != version and not fresh):
-                begun = time.monotonic()
-                self._kept = version, make()
-                self._made_at = time.monotonic()
-                self.cost_s = self._made_at - begun
-            return self._kept[1]
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -237,8 +145,22 @@ def _look(path: str) -> tuple[int, tuple[Run, ...]]:
     followed = follower(path)
     if followed.version:
         return followed.look()
+    with _reading() as told:
+        return followed.look(told)
+
+
+@contextmanager
+def _reading() -> Iterator[Callable[[float], None]]:
+    """A word and a bar while something is read; small files show neither. To be told the share that has been read."""
     with st.spinner(t("Reading …")):
-        return followed.look()
+        bar = st.empty()
+
+        def told(share: float) -> None:
+            if share < 1:
+                bar.progress(share)
+
+        yield told
+        bar.empty()
 
 
 def _entries(source: str, runs: Sequence[Run], version: int, path: str | None) -> list[Entry]:
@@ -267,17 +189,14 @@ def drop(files: Sequence[tuple[str, bytes]]) -> str | None:
     for name, data in files:
         digest.update(name.encode(errors="replace") + b"\0" + hashlib.blake2s(data).digest())
     key, names = digest.hexdigest(), mapping()
-    size, bar = sum(len(data) for _, data in files), st.progress(0.0, t("Reading …"))
-
-    def told(done: int) -> None:
-        bar.progress(min(done / size, 1.0), t("Reading …"))
-
+    size = sum(len(data) for _, data in files)
     try:
-        runs = _dropped(key, names).of(0, lambda: read_uploads(files, mapping=names, told=told))
+        with _reading() as told:
+            runs = _dropped(key, names).of(
+                0, lambda: read_uploads(files, mapping=names, told=lambda done: told(done / size))
+            )
     except TimeledgerError as error:
         return retold(error.text)
-    finally:
-        bar.empty()
     state.add_upload(state.Upload(key, tuple(name for name, _ in files), runs))
     return None
 

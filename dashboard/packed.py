@@ -14,7 +14,8 @@ _WHOLE = re.compile(r"\d{1,15}")
 
 def pack(values: Mapping[str, Typed]) -> str:
     """What was typed, without what was left empty; numbers to twelve digits."""
-    return "~".join(f"{name}:{_written(value)}" for name, value in values.items() if value not in (None, "", False))
+    kept = {name: value for name, value in values.items() if value is not None and value is not False and value != ""}
+    return "~".join(f"{name}:{_written(value)}" for name, value in kept.items())
 
 
 def unpack(text: str) -> dict[str, Typed]:

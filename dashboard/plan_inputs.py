@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from dashboard import load, parts, state
+from dashboard import load, parts, planning, state
 from dashboard.language import mark, retold, t
 from dashboard.load import Entry, Opened
 from dashboard.localised import seconds
@@ -75,22 +75,22 @@ def choose_source(opened: Opened) -> None:
         wanted = (
             st.selectbox(t("Start from"), keys, keys.index(wanted), format_func=lambda key: labels.get(key, key)) or ""
         )
-    known = state.plan_source()
-    if not state.planned() or wanted != (known or ""):
+    known = planning.plan_source()
+    if not planning.planned() or wanted != (known or ""):
         if known is not None or len(labels) > 1:
-            state.plan_from(wanted)
+            planning.plan_from(wanted)
         entry = opened.find(wanted)
         start = _rounded(_from_run(entry)) if entry is not None else PlanInputs()
-        state.start_plan(start)
+        planning.start_plan(start)
         _fill(start)
-        _refill(state.plan_typed())
+        _refill(planning.plan_typed())
 
 
 def _first(keys: Sequence[str]) -> str:
     """What is proposed: what was chosen before, else the run looked at last, else the only run; what was typed stays."""
-    known = state.plan_source()
-    if known is not None or state.plan_typed():
-        return known if known in keys else ""
+    known = planning.plan_source()
+    if known is not None or planning.plan_typed():
+        return known if known is not None and known in keys else ""
     chosen = state.chosen()
     return chosen if chosen is not None and chosen in keys else keys[1] if len(keys) == 2 else ""
 
@@ -112,13 +112,13 @@ def _rounded(inputs: PlanInputs) -> PlanInputs:
 
 def framework(opened: Opened) -> Framework | None:
     """The framework of the run that the plan starts from."""
-    entry = opened.find(state.plan_source() or "")
+    entry = opened.find(planning.plan_source() or "")
     return None if entry is None else find_framework(entry.run.info.framework)
 
 
 def compare_with_run(opened: Opened) -> None:
     """What the run that the plan starts from says itself: its measured step, and the inputs that its log does not hold."""
-    entry, start = opened.find(state.plan_source() or ""), state.planned()
+    entry, start = opened.find(planning.plan_source() or ""), planning.planned()
     if entry is None or start is None:
         return
     step_s = load.analysed(entry).clock.step_s
@@ -136,7 +136,7 @@ def ask(*, folded: bool = False) -> PlanInputs:
     Raises:
         ImpossiblePlan: numbers that cannot describe a run.
     """
-    start = state.planned() or PlanInputs()
+    start = planning.planned() or PlanInputs()
     values: dict[str, Any] = {}
     with st.expander(t("The plan"), icon=":material/tune:") if folded else st.container():
         for at in range(0, len(MAIN), 2):
@@ -149,7 +149,7 @@ def ask(*, folded: bool = False) -> PlanInputs:
         for each in MORE:
             values[each.field] = _number(each)
         values["currency"] = st.text_input(t("Currency"), key=_key("currency"), max_chars=8, persist_state="session")
-    state.type_plan({name: value for name, value in values.items() if value != getattr(start, name)})
+    planning.type_plan({name: value for name, value in values.items() if value != getattr(start, name)})
     return _typed_over(start, values)
 
 
@@ -176,7 +176,7 @@ def _source(start: PlanInputs, field: str, value: float | int | None) -> str:
 
 def baseline() -> Estimate | None:
     """The estimate of what the inputs started from."""
-    start = state.planned()
+    start = planning.planned()
     return None if start is None else estimate(start)
 
 
@@ -187,13 +187,13 @@ def same(one: PlanInputs, other: PlanInputs) -> bool:
 
 def try_experiment(at: int) -> None:
     """Set the inputs to one of the lesson's experiments, from where they started."""
-    start = state.planned() or PlanInputs()
+    start = planning.planned() or PlanInputs()
     _fill(start.model_copy(update=EXPERIMENTS[at][1](start)))
 
 
 def reset() -> None:
     """Back to where the inputs started."""
-    _fill(state.planned() or PlanInputs())
+    _fill(planning.planned() or PlanInputs())
 
 
 def sweep_one(inputs: PlanInputs) -> tuple[str, list[tuple[str, Estimate]]]:

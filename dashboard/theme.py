@@ -11,8 +11,10 @@ FONT: Final = '"Source Sans", "Source Sans 3", "Noto Sans", "Noto Sans CJK SC", 
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """What a chart needs beside phase colours: `whole` for whole runs and steps, `alarm` for more time, limits and the worst case,
-    `less` for less time; `runs` tells runs apart (colour-blind safe, order fixed).
+    """What a chart needs beside phase colours.
+
+    `whole` is for whole runs and steps, `alarm` for more time, limits and the worst case, `less` for less time; `runs` tells
+    runs apart (colour-blind safe, order fixed).
     """
 
     ink: str

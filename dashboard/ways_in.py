@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from dashboard import language, load, parts, samples, state
+from dashboard import load, parts, samples, state
 from dashboard.language import t
 from dashboard.load import Opened
 
@@ -30,40 +30,42 @@ def ask() -> None:
 
 
 def _drop() -> None:
+    if state.dropped():
+        names, message = _read()
+        state.fail_drop(names, message or "")
+        if message is None:
+            _go()
     key = state.drop_key()
     st.file_uploader(
         t("Log files (several of one run are put together; .gz is fine)"),
         accept_multiple_files=True,
         key=key,
-        on_change=_take,
+        on_change=_hold,
         args=(key,),
     )
-    if state.newly_dropped():
-        _go()
     if (failed := state.failed_drop()) is not None:
         parts.failure(*failed)
 
 
-def _take(key: str) -> None:
-    """Read what was dropped before the page is drawn: the value that a drawn widget gives is a copy of every byte."""
-    language.speak(state.language_code())
-    files = st.session_state[key]
-    message = load.drop([(each.name, each.getvalue()) for each in files]) if files else ""
-    if message is None:
-        _let_go(files)
-        state.empty_drop()
-    else:
-        state.fail_drop(", ".join(each.name for each in files), message)
-
-
-def _let_go(files: list[UploadedFile]) -> None:
-    """Streamlit keeps the bytes of an upload until its session ends, where it is not told that they were taken."""
+def _hold(key: str) -> None:
+    """Take what was dropped before the page is drawn: the value that a drawn widget gives is a copy of every byte."""
+    files: list[UploadedFile] = st.session_state[key]
     context = get_script_run_ctx()
+    state.keep_dropped(tuple((each.name, each.getvalue()) for each in files))
+    # Streamlit would keep the bytes until the session ends.
     forget = getattr(context.uploaded_file_mgr, "remove_file", None) if context is not None else None
     for each in files:
         each.close()
         if context is not None and forget is not None:
             forget(session_id=context.session_id, file_id=each.file_id)
+
+
+def _read() -> tuple[str, str | None]:
+    """Read what is held and let go of it; names and, where it cannot be read, the message. Begun anew when interrupted."""
+    files = state.dropped()
+    message = load.drop(files)
+    state.keep_dropped(())
+    return ", ".join(name for name, _ in files), message
 
 
 def _path() -> None:
@@ -131,6 +133,7 @@ def _samples() -> None:
 
 def _go() -> NoReturn:
     """To the run itself when it is the only one, else to the list."""
+    state.fail_drop("", "")
     entries = load.opened().entries
     if len(entries) == 1:
         state.choose(entries[0].key)

@@ -7,7 +7,7 @@ still being written, `merge` makes one run of several logs of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 
 from parsers import formats
@@ -17,7 +17,7 @@ from parsers.formats import FORMATS
 from parsers.live import Live
 from parsers.merge import merge
 from parsers.rows import renames
-from parsers.source import Feeder, detect_head, origin_of, read_whole
+from parsers.source import Feeder, Told, detect_head, origin_of, read_whole
 from parsers.uploads import read_uploads as _read_uploads
 from timeledger.errors import BadLog, UnknownFormat, UnreadableSource
 from timeledger.run import Run
@@ -118,7 +118,7 @@ def read_uploads(
     format: str | None = None,
     mapping: Mapping = (),
     strict: bool = False,
-    told: Callable[[int], None] | None = None,
+    told: Told | None = None,
 ) -> tuple[Run, ...]:
     """The runs of files in memory (name, bytes), grouped and merged as the files of a folder. Errors as `read_all`.
 

@@ -40,7 +40,7 @@ def key(name: str, meaning: Meaning) -> str:
 
 def settle(run: Run) -> Run:
     """The run with every waiting time put where its behaviour says it belongs."""
-    run = _percent(run)
+    run = _spaced(_percent(run))
     waiting = [name for name in run.extra.columns if name.startswith(_TAG)]
     if not waiting:
         return run
@@ -58,6 +58,14 @@ def settle(run: Run) -> Run:
     return replace(
         run, steps=steps.drop(waiting), extra=extra, notes=run.notes + tuple(_note(run, text) for text in told)
     )
+
+
+def _spaced(run: Run) -> Run:
+    """The run with the step times that its rows name, where rows are several steps apart."""
+    if run.steps["step_s"].null_count() == run.steps.height:
+        return run
+    steps, text = _between_rows(run.steps, "step_s", "step_time")
+    return replace(run, steps=steps, notes=(*run.notes, _note(run, text))) if text else run
 
 
 def _beside(steps: pl.DataFrame, extra: pl.DataFrame, names: list[str]) -> pl.DataFrame:
@@ -139,7 +147,8 @@ def _between_rows(steps: pl.DataFrame, name: str, own: str) -> tuple[pl.DataFram
     if not (isinstance(of_all, float) and isinstance(of_one, float) and of_all < of_one):
         return steps, ""
     shared = rows.select("row", (pl.col("value") / pl.col("gap").fill_null(round(usual)).clip(1)).alias(name))
-    steps = steps.with_row_index("row").drop(name).join(shared, on="row", how="left", maintain_order="left").drop("row")
+    joined = steps.with_row_index("row").drop(name).join(shared, on="row", how="left", maintain_order="left")
+    steps = joined.select(steps.columns)
     return steps, say("{name} is the time of all steps since the row before: shared out among them", name=own or "time")
 
 

@@ -10,9 +10,10 @@ from datetime import datetime
 from typing import Final
 
 from parsers import clocks, values
-from parsers.base import NO, Confidence, Format, Head, Origin, Sure
+from parsers.base import NO, Confidence, Format, Head, Sure
 from parsers.build import RunBuilder
 from parsers.csv_shapes import Header, Shape, chart_parts, header_of, long_columns, shape_of, tag_of_file
+from parsers.documents import DocumentReader
 from parsers.rows import Pair, RowWriter, resolver, sort_out
 from parsers.tagrows import TagRows
 from parsers.text import stamp, stamp_has_zone
@@ -21,7 +22,6 @@ from timeledger import schema, units
 from timeledger.run import Run
 from timeledger.said import say
 
-_LARGEST: Final = 1 << 29
 _LONGEST_FIELD: Final = 1 << 20
 _STAMPS: Final = {"timestamp", "time", "date", "datetime", "wall_time", "created_at", "at", "wall time"}
 _CERTAIN: Final = {"own", "tensorboard", "wandb"}
@@ -47,38 +47,23 @@ def recognises(head: Head) -> Confidence:
     return Confidence(Sure.CERTAIN if shape in _CERTAIN else Sure.LIKELY, lines[0][:100])
 
 
-class CsvReader:
-    """Collects the whole file; the table is read when runs are asked for."""
+class CsvReader(DocumentReader):
+    """Reads the table: one run, or one for each run of a W&B chart."""
 
-    def __init__(self, origin: Origin) -> None:
-        self.origin = origin
-        self._data = bytearray()
-        self._runs: tuple[Run, ...] | None = None
+    format_name = "csv"
 
-    def feed(self, data: bytes) -> None:
-        """Take the next bytes."""
-        if len(self._data) <= _LARGEST:
-            self._data += data
-        self._runs = None
-
-    def runs(self) -> tuple[Run, ...]:
-        """One run, or one for each run of a W&B chart."""
-        if self._runs is None:
-            self._runs = self._read()
-        return self._runs
-
-    def _read(self) -> tuple[Run, ...]:
-        text = self._data.decode("utf-8", errors="replace").replace("\0", "")
+    def read(self) -> tuple[Run, ...]:
+        """The runs of the table."""
+        text = self.text().replace("\0", "")
         lines = text.splitlines(keepends=True)
         start = next((at for at, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), 0)
         header = header_of(lines[start]) if start < len(lines) else None
         shape = shape_of(header) if header is not None else None
-        build = RunBuilder(self.origin, "csv")
         if header is None or shape is None:
-            build.note("warning", say("no header with a known name"))
-            return (build.run(),)
+            return self.nothing(say("no header with a known name"))
         if not text.endswith(("\n", "\r")) and len(lines) > start + 1:
             lines = _whole_rows(lines, header)
+        build = self.builder()
         rows = _rows(build, lines[start + 1 :], header, start + 2)
         return _SHAPES[shape](build, header, rows)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from parsers.base import Format, Origin
-from parsers.source import Feeder, blocks_of, origin_of
+from parsers.source import Feeder, Told, blocks_of, origin_of
 from timeledger.errors import UnreadableSource
 from timeledger.run import Run
 
@@ -43,14 +43,14 @@ class Follower:
         """The file's format, None while it is not known."""
         return self._feeder.format if self._feeder is not None else None
 
-    def poll(self) -> bool:
+    def poll(self, told: Told | None = None) -> bool:
         """Read what is new; True when the runs may have changed."""
         self.bytes_read = 0
         try:
             stamp = _stamp(self.path)
             if stamp == self._stamp and not self.error:
                 return False
-            self._read(stamp)
+            self._read(stamp, told)
         except (UnreadableSource, OSError) as error:
             changed = not self.error
             self.error = error.text if isinstance(error, UnreadableSource) else error.strerror or str(error)
@@ -59,17 +59,17 @@ class Follower:
         self.error = ""
         return True
 
-    def _read(self, stamp: tuple[object, ...]) -> None:
+    def _read(self, stamp: tuple[object, ...], told: Told | None) -> None:
         origin = origin_of(self.path, self._mapping)
         place = (int(str(stamp[0])), int(str(stamp[1])))
         if self._feeder is None or self._must_restart(place, int(str(stamp[2]))):
             self._restart(origin)
         assert self._feeder is not None
         self._place = place
-        self._take_new()
+        self._take_new(told)
         if self._feeder.spoiled:
             self._restart(origin)
-            self._take_new()
+            self._take_new(told)
         if self._feeder.waiting:
             self._feeder.finish()
         runs = self._feeder.runs()
@@ -91,7 +91,7 @@ class Follower:
         self.size = 0
         self._head = self._before = b""
 
-    def _take_new(self) -> None:
+    def _take_new(self, told: Told | None) -> None:
         assert self._feeder is not None
         for block in blocks_of(self.path, self.size):
             self._feeder.feed(block)
@@ -100,6 +100,8 @@ class Follower:
             if len(self._head) < _MARK:
                 self._head += block[: _MARK - len(self._head)]
             self._before = (self._before + block[-_MARK:])[-_MARK:]
+            if told is not None:
+                told(self.bytes_read)
 
 
 def _written(run: Run, modified: datetime | None) -> Run:

@@ -16,6 +16,7 @@ from typing import Final
 from parsers.agree import Session, Verdict, alike, sessions, verdict
 from parsers.clusters import WANDB_ID, Cluster, Unit, Work, islands
 from parsers.homes import nested, shown
+from parsers.processes import companions
 from parsers.zones import busy_overlap
 from timeledger.run import Note, Run
 from timeledger.said import listing, say
@@ -46,7 +47,10 @@ class Grouper:
     def _group(self, units: list[Unit]) -> tuple[Cluster, ...]:
         if len(units) == 1:
             return (Cluster((units[0],)),)
+        units, pairs = companions(units)
         work = Work(units, [self._sample(unit.run) for unit in units])
+        for leading, other in pairs:
+            work.join(leading, other)
         for step in (self._by_values, *_STEPS):
             step(work)
         return work.clusters()

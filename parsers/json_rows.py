@@ -9,19 +9,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from parsers import fields, settings
-from parsers.base import NO, Confidence, Format, Head, Origin, Sure
+from parsers.base import NO, Confidence, Format, Head, Sure
 from parsers.build import RunBuilder
+from parsers.documents import DocumentReader
 from parsers.jsonl import JSONL, is_metric
 from timeledger.run import Run
 from timeledger.said import say
 
 _DEEPEST: Final = 3
 _FEWEST: Final = 2
-#: Nothing larger is loaded at once.
-_LARGEST: Final = 1 << 28
 _CONFIG: Final = ("config", "args", "cfg", "hparams", "hyperparameters", "settings", "params")
 _NOT_TRAINING: Final = re.compile(r"eval|val|test|sample|completion|rollouts$|trajector", re.IGNORECASE)
 _ROWS: Final = re.compile(r"(?:^\s*|\"(?P<name>\w{1,40})\"\s*:\s*)\[\s*(?=\{)")
@@ -31,29 +31,15 @@ _BETWEEN: Final = re.compile(r"[\s,\ufeff\x1e]*")
 _LOOK: Final = 20
 
 
-class _Reader:
-    """Collects the whole document; its rows are read as JSON lines."""
+class _Reader(DocumentReader):
+    """Reads the document's longest list of rows, as JSON lines."""
 
-    def __init__(self, origin: Origin) -> None:
-        self._origin = origin
-        self._data = bytearray()
-        self._runs: tuple[Run, ...] | None = None
+    format_name = "json"
+    largest = 1 << 28
 
-    def feed(self, data: bytes) -> None:
-        """Take the next bytes."""
-        if len(self._data) <= _LARGEST:
-            self._data += data
-        self._runs = None
-
-    def runs(self) -> tuple[Run, ...]:
-        """The run of the document's longest list of rows."""
-        if self._runs is None:
-            self._runs = self._read()
-        return self._runs
-
-    def _read(self) -> tuple[Run, ...]:
-        text = self._data.decode("utf-8-sig", errors="replace")
-        document, rows, whole = _parsed(text)
+    def read(self) -> tuple[Run, ...]:
+        """The run of these rows."""
+        document, rows, whole = _parsed(self.text())
         lines = "".join(f"{json.dumps(row)}\n" for row in rows).encode(errors="replace")
         return tuple(self._with_config(run, document, whole=whole) for run in self._of_lines(lines))
 
@@ -61,24 +47,22 @@ class _Reader:
         """The rows as JSON lines, read by the format whose names they have."""
         from parsers.source import read_whole  # noqa: PLC0415  the table of formats holds this module
 
-        feeder = read_whole(self._origin, None, lines)
+        feeder = read_whole(self.origin, None, lines)
         if feeder.format is not None and feeder.format.name.endswith("jsonl"):
             return feeder.runs()
-        reader = JSONL.open(self._origin)
+        reader = JSONL.open(self.origin)
         reader.feed(lines)
         return reader.runs()
 
     def _with_config(self, run: Run, document: Any, *, whole: bool) -> Run:
-        build = RunBuilder(self._origin, "json")
+        build = self.builder()
         for name in _CONFIG if isinstance(document, dict) else ():
             _settings(build, document.get(name), f"the document's {name}")
         run = run.with_settings(**{**build.settings, **run.info.settings})
         if not whole:
             build.note("repaired", say("the JSON is not complete: read as far as it goes"))
         info = run.info.model_copy(update={"format": "json"})
-        return Run(
-            info, run.steps, run.phases, run.engine, run.events, run.progress, run.extra, (*run.notes, *build.run().notes)
-        )  # fmt: skip
+        return replace(run, info=info).with_notes(*build.run().notes)
 
 
 def _settings(build: RunBuilder, config: Any, source: str) -> None:

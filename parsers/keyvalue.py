@@ -6,25 +6,24 @@ What counts as a metric line is decided in `keyvalue_lines`; this module joins t
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final
-
-import polars as pl
 
 from parsers import clocks, fields
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.build import RunBuilder
 from parsers.epochs import Epochs
-from parsers.evaluations import Evaluations
+from parsers.evaluations import Evaluations, believed
 from parsers.keyvalue_lines import UNSURE, Line, read_line
 from parsers.lines import LineReader
 from parsers.marks import Mark
+from parsers.moments import yearless
 from parsers.prose import may_tell
 from parsers.rows import RowWriter, Sorted, merge, resolver
 from parsers.shapes import Shapes
+from parsers.stepless import is_certain, take_generation
 from parsers.tables import TextTable
 from parsers.text import Bar, Piece, YearlessClock, stamp_has_zone
-from parsers.vllm import EngineLines, mentions_engine, yearless
+from parsers.vllm import EngineLines, mentions_engine
 from timeledger.run import Run
 from timeledger.said import say
 
@@ -220,10 +219,10 @@ class _KeyValueReader(LineReader):
     def _metrics(self, line: Line, no: int) -> None:
         """Metrics without a step: of the open block's step, of the step to come, or counted."""
         values = line.values
-        certain = _certain(values)
+        certain = is_certain(values)
         if not (self._open or line.known >= 3 or certain):
             return
-        _generation(values)
+        take_generation(values)
         names = values.names
         if self._mark is None or names & self._before:
             self._wait(line, names, no)
@@ -329,47 +328,12 @@ class _KeyValueReader(LineReader):
             build.setting("total_steps", total, say("the step count's own total"), replace=True)
         if self._epochs.planned is not None:
             build.setting("epochs", self._epochs.planned, say("epoch e/E"), replace=True)
-        return (_believed(clocks.settle(build.run())),)
-
-
-def _believed(run: Run) -> Run:
-    """The run without times of evaluations that are the run's own clock: as long as all that went before, every time."""
-    timed = pl.col("seconds").is_not_null()
-    if not run.events.select(timed.any()).item() or run.steps["elapsed_s"].null_count() == run.steps.height:
-        return run
-    so_far = run.steps.select("segment", "step", "elapsed_s").drop_nulls()
-    known = run.events.filter(timed).join(so_far, on=["segment", "step"])
-    if known.height < 2 or not known.select((pl.col("seconds") >= 0.98 * pl.col("elapsed_s")).all()).item():
-        return run
-    return replace(run, events=run.events.with_columns(pl.lit(None, pl.Float64).alias("seconds")))
+        return (believed(clocks.settle(build.run())),)
 
 
 def _of_day(clock: str) -> float:
     hours, minutes, seconds = clock.split(":")
     return int(hours) * 3600.0 + int(minutes) * 60.0 + float(seconds)
-
-
-def _certain(values: Sorted) -> bool:
-    """True when even a lone value can only be a step's: a share of truncated answers, an explicit mean, a named phase."""
-    if any(column in _OWN for column in values.columns) or "reward" in values.lists:
-        return True
-    if any(
-        "mean" in fields.spell(key)
-        for column, key in values.keys.items()
-        if column in {"reward", "len_mean", "entropy", "loss", "acc"}
-    ):
-        return True
-    return len(values.timed) > 1 or any(len(key) > 5 for key in values.timed)
-
-
-_OWN: Final = frozenset({"truncated", "zero_std", "clipfrac", "kl", "adv_mean", "adv_std", "len_max", "grad_norm"})
-
-
-def _generation(values: Sorted) -> None:
-    """A time beside a list of rewards, without a step, is what the generating process took for them."""
-    if "reward" in values.lists and len(values.clocks) == 1 and not values.phases:
-        name, seconds = values.clocks.popitem()
-        values.phases[name.rsplit(":", 1)[-1]] = ("rollout", seconds)
 
 
 def recognises(head: Head) -> Confidence:

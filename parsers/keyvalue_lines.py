@@ -87,7 +87,6 @@ _SAVED: Final = re.compile(
 UNSURE: Final = 9
 _WORTH: Final = re.compile(r"\d")
 _NUMBERS: Final = re.compile(r"\d+")
-_HEAD_ONLY: Final = re.compile(r"^\W*(?:\w+\W+){0,3}$")
 _WEAK: Final = frozenset({"ratio", "acc", "epoch", "sequences", "prompts", "prompt_len"})
 _WEAK_KEYS: Final = frozenset({"length", "max length", "min length", "score", "average", "entropy"})
 #: Keys without a column that only a training loop prints.
@@ -97,8 +96,6 @@ _BAR_NOISE: Final = re.compile(
     r"test|gather|collect|scor|infer|compil|prefill|decod|examples|files",
     re.IGNORECASE,
 )
-_TAKEN: Final = re.compile(r"\btime (?:taken|spent)\b|\btook\b", re.IGNORECASE)
-
 _TAG_WORDS: Final = re.compile(r"[^\W\d_]+(?:[ _-][^\W\d_]+)?")
 
 Kind = Literal["row", "metrics", "mark", "eval", "other", "noise"]

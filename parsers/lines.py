@@ -29,6 +29,11 @@ class LineReader:
         """Read one piece into `self.build`."""
         raise NotImplementedError
 
+    def crashed(self, line: int, text: str) -> None:
+        """The program was ended by an exception."""
+        self.build.event("crash", line=line, text=text.strip())
+        self.build.ended = "crashed"
+
     def next_run(self) -> None:
         """What follows belongs to another run (a finished run, then a fresh start in the same file)."""
         if not self.build.is_empty:

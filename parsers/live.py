@@ -16,6 +16,7 @@ from parsers.discover import Sniffed, as_roots, is_copy, merged, names_of, nothi
 from parsers.follow import Follower
 from parsers.group import Grouper
 from parsers.homes import home_of, nested
+from parsers.source import Told, further
 from parsers.walk import Walk, walk
 from timeledger.errors import UnreadableSource
 from timeledger.run import Note, Run
@@ -87,13 +88,16 @@ class Live:
         """The files being followed."""
         return tuple(self._followers)
 
-    def poll(self) -> tuple[Run, ...]:
-        """The runs as of now, by the place of their files; () while there is no log yet. Read errors become notes."""
+    def poll(self, told: Told | None = None) -> tuple[Run, ...]:
+        """The runs as of now, by the place of their files; () while there is no log yet. Read errors become notes.
+
+        `told` is called now and then with the number of bytes that this poll has read; it may raise, and the next poll goes on.
+        """
         with self._lock:
             changed = self._find()
             self.bytes_read = 0
             for follower in self._followers.values():
-                changed = follower.poll() or changed
+                changed = follower.poll(further(told, self.bytes_read)) or changed
                 self.bytes_read += follower.bytes_read
             self.changed = changed or self.updated_at is None
             if self.changed:

@@ -7,15 +7,12 @@ Where the clock goes on and only the step goes back, two nodes write into one fi
 
 from __future__ import annotations
 
-import json
 from typing import Any, Final
 
-from parsers.base import NO, Confidence, Format, Head, Origin, Sure
-from parsers.lines import LineReader
-from parsers.swift import metrics_of
-from parsers.text import Piece
-from parsers.trl_dict import Metrics
-from parsers.trl_rows import Record, RowWriter, gaps
+from parsers.base import Confidence, Format, Head, Origin
+from parsers.trainer_jsonl import TrainerLines, recognised
+from parsers.trl_dict import Metrics, metrics_of
+from parsers.trl_rows import Record
 from timeledger import units
 from timeledger.said import say
 
@@ -27,7 +24,7 @@ _SECOND: Final = say("rows of a second process that writes into the same file (a
 _RENAMED: Final = {"accuracy": "rewards/accuracies"}
 
 
-class LlamaFactoryReader(LineReader):
+class LlamaFactoryReader(TrainerLines):
     """Reads trainer_log.jsonl line by line."""
 
     format_name = "llama_factory"
@@ -35,32 +32,22 @@ class LlamaFactoryReader(LineReader):
 
     def __init__(self, origin: Origin) -> None:
         super().__init__(origin)
-        self._writer = RowWriter(self.build)
-        self._seen: list[int] = []
         self._elapsed = 0.0
 
-    def take(self, piece: Piece) -> None:
-        """Read one JSON line."""
-        try:
-            row = json.loads(piece.text)
-        except (ValueError, RecursionError):
-            self.build.note("skipped", say("a line that is not JSON"), piece.no)
-            return
-        step = row.get("current_steps") if isinstance(row, dict) else None
+    def row(self, row: dict[str, Any], line: int) -> None:
+        """Read one row."""
+        step = row.get("current_steps")
         if not isinstance(step, int) or isinstance(step, bool) or step < 0:
-            self.build.note("skipped", say("a row without current_steps"), piece.no)
+            self.build.note("skipped", say("a row without current_steps"), line)
             return
-        self._row(row, step, piece.no)
-
-    def _row(self, row: dict[str, Any], step: int, line: int) -> None:
         elapsed = units.seconds(str(row.get("elapsed_time", "")))
         total = row.get("total_steps")
         total = total if isinstance(total, int) and not isinstance(total, bool) and total > 0 else None
-        if self._seen and (step < self._seen[-1] or (elapsed is not None and elapsed < self._elapsed)):
+        if self.seen and (step < self.seen[-1] or (elapsed is not None and elapsed < self._elapsed)):
             if elapsed is not None and elapsed >= self._elapsed - max(_APART_S, _APART * self._elapsed):
                 self.build.note("repaired", _SECOND, line)
                 return
-            self._restart(step, line)
+            self.restart(step, line)
         self._metrics(metrics_of(row), step, elapsed, line)
         self.build.setting("total_steps", total, "total_steps")
         if elapsed is not None:
@@ -73,34 +60,22 @@ class LlamaFactoryReader(LineReader):
         own = {_RENAMED.get(key, key): value for key, value in metrics.numbers.items() if key not in _PROGRESS}
         record = Metrics(own, {}, metrics.rounded, 0, 0)
         if any(key.startswith("eval_") for key in own) and "loss" not in own:
-            self._writer.evaluation(Record("eval", record, line), step)
-        elif "predict_loss" not in own and step > 0 and not (self._seen and step == self._seen[-1]):
+            self.writer.evaluation(Record("eval", record, line), step)
+        elif "predict_loss" not in own and step > 0 and not (self.seen and step == self.seen[-1]):
             # the last row holds no loss; it is a repeat, or the only one that says when the last steps were done
-            spans = dict(gaps(step, self._seen))
-            self._writer.train(Record("train", record, line), step, spans.pop(step, None), elapsed)
-            for other, span in spans.items():
-                self.build.row(other, {"span": span})
+            self.writer.train_at(Record("train", record, line), step, self.seen, elapsed)
 
-    def _restart(self, step: int, line: int) -> None:
-        if self.build.ended == "finished":
-            self.next_run()
-            self._writer = RowWriter(self.build)
-        else:
-            self.build.new_segment()
-            self.build.event("resume", line=line, step=step)
-        self._seen.clear()
+    def restart(self, step: int, line: int) -> None:
+        """The clock begins anew too."""
+        super().restart(step, line)
         self._elapsed = 0.0
 
 
 def recognises(head: Head) -> Confidence:
     """JSON lines with LLaMA-Factory's step and time keys."""
-    for line in head.lines[:20]:
-        text = line.lstrip()
-        if not text.startswith("{"):
-            return NO
-        if '"current_steps"' in text and ('"elapsed_time"' in text or '"total_steps"' in text):
-            return Confidence(Sure.CERTAIN, text[:100])
-    return NO
+    return recognised(
+        head, lambda text: '"current_steps"' in text and ('"elapsed_time"' in text or '"total_steps"' in text)
+    )
 
 
 LLAMA_FACTORY = Format(

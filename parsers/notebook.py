@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from parsers import notebook_html
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.build import RunBuilder
+from parsers.documents import DocumentReader
 from parsers.notebook_code import Names
 from parsers.notebook_html import Shown
 from parsers.settings import from_config
@@ -20,7 +22,6 @@ from timeledger import units
 from timeledger.run import Run
 from timeledger.said import say
 
-_LARGEST: Final = 1 << 29
 #: A cell's text is another format's run only with this many steps: prose may look like a line of a log.
 _FEWEST_STEPS: Final = 2
 _RUNTIME: Final = re.compile(r"TrainOutput\(.*'train_runtime':\s*([\d.]+)", re.DOTALL)
@@ -37,32 +38,18 @@ def recognises(head: Head) -> Confidence:
     return Confidence(Sure.LIKELY, f"the name {head.name}") if head.name.endswith(".ipynb") else NO
 
 
-class NotebookReader:
-    """Collects the whole file; cells are read when runs are asked for."""
+class NotebookReader(DocumentReader):
+    """Reads the cells: one run for each training display, and those that other formats find in the other cells' text."""
 
-    def __init__(self, origin: Origin) -> None:
-        self.origin = origin
-        self._data = bytearray()
-        self._runs: tuple[Run, ...] | None = None
+    format_name = "notebook"
 
-    def feed(self, data: bytes) -> None:
-        """Take the next bytes."""
-        if len(self._data) <= _LARGEST:
-            self._data += data
-        self._runs = None
-
-    def runs(self) -> tuple[Run, ...]:
-        """One run for each training display, and those that other formats find in the text of the other cells."""
-        if self._runs is None:
-            self._runs = self._read()
-        return self._runs
-
-    def _read(self) -> tuple[Run, ...]:
+    def read(self) -> tuple[Run, ...]:
+        """The runs of all cells."""
         try:
-            document = json.loads(self._data)
+            document = json.loads(self.data)
             cells = [cell for cell in _cells(document) if isinstance(cell, dict)]
         except (ValueError, RecursionError) as error:
-            return self._nothing(say("the notebook is not whole JSON ({error})", error=str(error)[:80]))
+            return self.nothing(say("the notebook is not whole JSON ({error})", error=str(error)[:80]))
         runs: list[Run] = []
         names, text = Names(), ""
         settings: dict[str, Any] = {}
@@ -78,7 +65,7 @@ class NotebookReader:
             elif printed.strip():
                 runs += self._other(printed, settings)
         numbered = [_named(run, at, len(runs)) for at, run in enumerate(runs, 1)]
-        return tuple(numbered) or self._nothing(say("no training output in this notebook's cells"))
+        return tuple(numbered) or self.nothing(say("no training output in this notebook's cells"))
 
     # --- the trainer's own display ------------------------------------------------------------------------
 
@@ -108,16 +95,11 @@ class NotebookReader:
         feeder = read_whole(Origin(self.origin.name, self.origin.folders), None, printed.encode())
         for run in feeder.runs():
             if run.steps.height >= _FEWEST_STEPS:
-                build = RunBuilder(self.origin, "notebook")
+                build = self.builder()
                 from_config(build, settings, "notebook source")
                 known = {**build.settings, **run.info.settings}
                 update = {"settings": known, "last_write": self.origin.modified, "name": build.name}
                 yield _with_info(run, update)
-
-    def _nothing(self, why: str) -> tuple[Run, ...]:
-        build = RunBuilder(self.origin, "notebook")
-        build.note("warning", why)
-        return (build.run(),)
 
 
 def _old_batch(build: RunBuilder) -> None:
@@ -132,10 +114,7 @@ def _old_batch(build: RunBuilder) -> None:
 
 
 def _with_info(run: Run, update: dict[str, Any]) -> Run:
-    return Run(
-        run.info.model_copy(update=update), run.steps, run.phases, run.engine, run.events, run.progress, run.extra,
-        run.notes,
-    )  # fmt: skip
+    return replace(run, info=run.info.model_copy(update=update))
 
 
 def _named(run: Run, number: int, count: int) -> Run:

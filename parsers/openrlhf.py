@@ -7,11 +7,13 @@ from datetime import datetime
 from typing import Any, Final
 
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
+from parsers.commands import CommandLine
 from parsers.lines import LineReader
+from parsers.moments import printed_at
 from parsers.openrlhf_config import flags, namespace, settle
 from parsers.tag_tables import OPENRLHF, Col
 from parsers.text import Bar, Piece, YearlessClock, bars, stamp, stamp_has_zone, strip_actor
-from parsers.vllm import EngineLines, yearless
+from parsers.vllm import EngineLines
 from timeledger import units
 from timeledger.said import say
 
@@ -55,7 +57,7 @@ class _OpenRlhfReader(LineReader):
         self._train: dict[str, float] = {}
         self._offset_s = 0.0
         self._bar: Bar | None = None
-        self._command: str | None = None
+        self._command = CommandLine()
 
     def take(self, piece: Piece) -> None:
         text = piece.text
@@ -74,8 +76,8 @@ class _OpenRlhfReader(LineReader):
             self.build.event("checkpoint", line=piece.no, at=self._moment(text))
         elif "Namespace(" in text and "=" in text:
             settle(self.build, namespace(text), "OpenRLHF: printed arguments")
-        elif self._command is not None or "openrlhf.cli." in text:
-            self._command_line(text)
+        elif self._command.is_open or "openrlhf.cli." in text:
+            settle(self.build, flags(self._command.take(text) or ""), "command line")
         elif text.startswith("20") and (full := stamp(text)) is not None:
             self._clock.see(full)
             if "Ray instance" in text and self.build.started_at is None:
@@ -84,11 +86,7 @@ class _OpenRlhfReader(LineReader):
             self._engine.take(text, piece.no, self._clock)
 
     def _moment(self, text: str) -> datetime | None:
-        full = stamp(text)
-        if full is not None:
-            self._clock.see(full)
-            return full
-        return yearless(self.build, self._clock, text)
+        return printed_at(self.build, self._clock, text)
 
     # --- step lines ---------------------------------------------------------------------------------------
 
@@ -213,19 +211,10 @@ class _OpenRlhfReader(LineReader):
             self.build.phase(at, "evaluation", seconds, name="evaluation", outside=True)
         return True
 
-    def _command_line(self, text: str) -> None:
-        text = (self._command or "") + text.rstrip()
-        if text.endswith("\\") and len(text) < 100_000:
-            self._command = text[:-1] + " "
-            return
-        self._command = None
-        settle(self.build, flags(text), "command line")
-
     def _end(self, text: str, line: int) -> bool:
         plain = strip_actor(text).text if text.startswith("(") else text
         if plain.startswith("Traceback (most recent call last)") and plain is text:
-            self.build.event("crash", line=line, text=text.strip())
-            self.build.ended = "crashed"
+            self.crashed(line, text)
             return True
         if plain.startswith("KeyboardInterrupt"):
             self.build.ended = "interrupted"

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
-from parsers.base import NO, Confidence, Format, Head, Origin, Sure
+from parsers.base import NO, Confidence, Format, Head, Sure
 from parsers.build import RunBuilder
+from parsers.documents import DocumentReader
 from parsers.literals import plain
 from parsers.text import stamp
 from timeledger.run import Run
@@ -118,11 +119,11 @@ def _add(now: Scrape, match: re.Match[str]) -> None:
         now.config.setdefault("model_name", labels["model_name"])
 
 
-def add(build: RunBuilder, now: Scrape, before: Scrape | None, seconds: float | None = None) -> None:
+def add(build: RunBuilder, now: Scrape, before: Scrape | None) -> None:
     """Add one scrape as engine samples: against `before`, when there is one; rates when the time between is known."""
-    if seconds is None and before is not None and now.at is not None and before.at is not None:
+    seconds = None
+    if before is not None and now.at is not None and before.at is not None and now.at > before.at:
         seconds = (now.at - before.at).total_seconds()
-    seconds = seconds if seconds and seconds > 0 else None
     for engine in sorted(now.gauges.keys() | now.counters.keys()):
         counted = dict(now.counters[engine]) if engine in now.counters else {}
         if before is not None and engine in before.counters:
@@ -135,7 +136,7 @@ def add(build: RunBuilder, now: Scrape, before: Scrape | None, seconds: float | 
         gauges = now.gauges.get(engine, {})
         hits, queries = counted.get("hits"), counted.get("queries")
         rate = {
-            name: counted[what] / seconds if before is not None and seconds and what in counted else gauges.get(name)
+            name: counted[what] / seconds if seconds is not None and what in counted else gauges.get(name)
             for name, what in (("gen_tok_s", "gen_tokens"), ("prompt_tok_s", "prompt_tokens"))
         }
         build.engine(
@@ -143,7 +144,7 @@ def add(build: RunBuilder, now: Scrape, before: Scrape | None, seconds: float | 
             line=now.line,
             at=now.at,
             engine=engine or None,
-            interval_s=seconds if before is not None else None,
+            interval_s=seconds,
             running=gauges.get("running"),
             waiting=gauges.get("waiting"),
             kv_cache=gauges.get("kv_cache"),
@@ -165,45 +166,26 @@ def _settings(build: RunBuilder, config: dict[str, str]) -> None:
         build.setting("gpu_memory_utilization", share, source)
 
 
-class _Reader:
+class _Reader(DocumentReader):
     """A file of one or several scrapes."""
 
-    def __init__(self, origin: Origin) -> None:
-        self.build = RunBuilder(origin, "prometheus")
-        self.found: list[Scrape] = []
+    format_name = "prometheus"
 
-    def feed(self, data: bytes) -> None:
-        """Take the whole file."""
-        text = data.decode("utf-8", errors="replace")
-        self.build.framework = "SGLang" if "\nsglang:" in text and "\nvllm:" not in text else "vLLM"
+    def read(self) -> tuple[Run, ...]:
+        """The one run."""
+        text, build, found = self.text(), self.builder(), list[Scrape]()
+        build.framework = "SGLang" if "\nsglang:" in text and "\nvllm:" not in text else "vLLM"
         for now in scrapes(text):
-            add(self.build, now, self.found[-1] if self.found else None)
-            _settings(self.build, now.config)
-            self.found.append(now)
-        if len(self.found) == 1:
-            self.build.note(
-                "info", say("one scrape: its counters are since the engine's start; two scrapes give rates")
-            )
-        elif any(now.at is None for now in self.found):
-            self.build.note(
+            add(build, now, found[-1] if found else None)
+            _settings(build, now.config)
+            found.append(now)
+        if len(found) == 1:
+            build.note("info", say("one scrape: its counters are since the engine's start; two scrapes give rates"))
+        elif any(now.at is None for now in found):
+            build.note(
                 "missing", say("the scrapes carry no time: differences, but no rates (print `date +%s` before each)")
             )
-
-    def runs(self) -> tuple[Run, ...]:
-        """The one run."""
-        return (self.build.run(),)
-
-
-def between(before: bytes, after: bytes, seconds: float, origin: Origin) -> Run:
-    """What happened between two scrapes saved in two files, `seconds` apart: rates, and counts of that time."""
-    first, second = (list(scrapes(data.decode("utf-8", errors="replace"))) for data in (before, after))
-    build = RunBuilder(origin, "prometheus", "vLLM")
-    if first and second:
-        add(build, second[-1], first[-1], seconds)
-        _settings(build, second[-1].config)
-    else:
-        build.note("missing", say("a file holds no engine metrics"))
-    return build.run()
+        return (build.run(),)
 
 
 def recognises(head: Head) -> Confidence:

@@ -246,7 +246,8 @@ def _nest(out: Sorted) -> None:
 class RowWriter:
     """Writes sorted lines into one run.
 
-    `repeats_restart`: the same step with other values, timed again, is a restart (files that get one row a step).
+    `repeats_restart`: the same step with other values, timed again, is a restart (files that get one row a step), unless
+    the next step comes twice as well.
     """
 
     def __init__(self, build: RunBuilder, *, repeats_restart: bool = False) -> None:
@@ -256,6 +257,7 @@ class RowWriter:
         self.gap: int | None = None
         self.total: int | None = None
         self._repeats_restart = repeats_restart
+        self._repeated: int | None = None
         self._ranks: dict[int, dict[str, int]] = {}
         self._values: dict[int, dict[str, float]] = {}
         self._timed: dict[int, set[str]] = {}
@@ -341,11 +343,14 @@ class RowWriter:
             return
         if step == self.last:
             timed = values.at is not None or values.clocks or "step_s" in values.columns
+            if self._repeated is not None and step - self._repeated <= (self.gap or 1):
+                self._repeats_restart = False  # step after step: several rows a step
             if not (self._repeats_restart and timed):
                 self.build.note("info", say("a step was logged again with other values: the first ones stay"), line)
                 return
         self.build.new_segment()
         self.build.event("restart", line=line, step=step, text=f"the step count goes back from {self.last} to {step}")
+        self._repeated = step if step == self.last else None
         self.last = self.gap = None
         self._ranks, self._values, self._timed = {}, {}, {}
 

@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import Final
 
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
+from parsers.commands import CommandLine, overrides
 from parsers.printed import numbers
 from parsers.settings import from_config
 from parsers.tagged import TaggedReader
 from parsers.tags import Meaning, meaning
 from parsers.text import Piece, bars, strip_actor
-from parsers.verl_config import overrides
 from parsers.yaml_lines import YamlDump
 from timeledger.said import say
 
@@ -54,7 +54,7 @@ class _SkyReader(TaggedReader):
         super().__init__(origin)
         self._yaml = YamlDump()
         self._dict: tuple[int, str, list[str]] | None = None
-        self._command: str | None = None
+        self._command = CommandLine()
         self._fresh()
 
     def _fresh(self) -> None:
@@ -225,19 +225,11 @@ class _SkyReader(TaggedReader):
             self._yaml.begin()
             if match[1]:
                 self._yaml.take(match[1])
-        elif self._command is not None or ("skyrl" in text and ".entrypoints." in text):
-            self._command_line(text)
+        elif self._command.is_open or ("skyrl" in text and ".entrypoints." in text):
+            from_config(self.build, overrides(self._command.take(text) or ""), "command line")
         else:
             return False
         return True
-
-    def _command_line(self, text: str) -> None:
-        text = (self._command or "") + text.rstrip()
-        if text.endswith("\\") and len(text) < 100_000:
-            self._command = text[:-1] + " "
-            return
-        self._command = None
-        from_config(self.build, overrides(text), "command line")
 
 
 def recognises(head: Head) -> Confidence:

@@ -25,6 +25,8 @@ from timeledger.run import Note, Run
 from timeledger.said import say
 
 _BLOCK: Final = 1024 * 1024
+#: Is told now and then how many bytes have been read.
+Told = Callable[[int], None]
 #: Archives and compressions, by their first bytes (gzip is read as it is).
 _PACKED: Final = (
     (b"PK\x03\x04", say("a zip archive")), (b"7z\xbc\xaf\x27\x1c", say("a 7z archive")), (b"Rar!", say("a rar archive")),
@@ -234,11 +236,9 @@ def _blocks(origin: Origin, data: bytes | memoryview | None) -> Iterator[bytes]:
 
 
 def read_whole(
-    origin: Origin, fixed: Format | None, data: bytes | memoryview | None, told: Callable[[int], None] | None = None
+    origin: Origin, fixed: Format | None, data: bytes | memoryview | None, told: Told | None = None
 ) -> Feeder:
     """A finished feeder over bytes in memory (never copied as a whole), or over the origin's file in blocks.
-
-    `told` is called now and then with the number of bytes that have been read.
 
     Raises:
         UnreadableSource: the file cannot be opened or read.
@@ -252,6 +252,11 @@ def read_whole(
     feeder.finish()
     feeder.complete = data is not None
     return feeder
+
+
+def further(told: Told | None, before: int) -> Told | None:
+    """To be told of a source that is read after `before` bytes of others."""
+    return None if told is None else lambda done: told(before + done)
 
 
 def detect_head(origin: Origin, data: bytes) -> tuple[Format | None, Confidence]:

@@ -7,17 +7,15 @@ the start, not this step's time; `remaining_time` follows from it. Megatron-SWIF
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from parsers.base import NO, Confidence, Format, Head, Origin, Sure
-from parsers.lines import LineReader
-from parsers.text import Piece
-from parsers.trl_dict import Metrics
-from parsers.trl_rows import Record, RowWriter, gaps
+from parsers.base import Confidence, Format, Head
+from parsers.trainer_jsonl import TrainerLines, recognised
+from parsers.trl_dict import Metrics, metrics_of
+from parsers.trl_rows import Record
 from timeledger import units
 from timeledger.said import say
 
@@ -52,33 +50,6 @@ def place(words: Mapping[str, str], numbers: Mapping[str, float]) -> Place | Non
     return Place(step, total, units.seconds(elapsed), units.seconds(remaining))
 
 
-def metrics_of(row: Mapping[str, Any]) -> Metrics:
-    """A JSON row as the metric dict of a console."""
-    numbers: dict[str, float] = {}
-    words: dict[str, str] = {}
-    quoted = False
-    for key, value in row.items():
-        if isinstance(value, bool) or value is None:
-            continue
-        if isinstance(value, int | float):
-            numbers[key] = _float(value)
-        elif isinstance(value, str):
-            number = units.number(value)
-            quoted = quoted or number is not None
-            if number is None:
-                words[key] = value
-            else:
-                numbers[key] = number
-    return Metrics(numbers, words, quoted, 0, 0)
-
-
-def _float(value: int | float) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf")
-
-
 def without_progress(metrics: Metrics) -> Metrics:
     """The row's metrics alone."""
     if _PROGRESS.isdisjoint(metrics.numbers) and _PROGRESS.isdisjoint(metrics.words):
@@ -92,32 +63,20 @@ def without_progress(metrics: Metrics) -> Metrics:
     )
 
 
-class SwiftReader(LineReader):
+class SwiftReader(TrainerLines):
     """Reads logging.jsonl line by line."""
 
     format_name = "swift"
     framework = "ms-swift"
 
-    def __init__(self, origin: Origin) -> None:
-        super().__init__(origin)
-        self._writer = RowWriter(self.build)
-        self._seen: list[int] = []
-
-    def take(self, piece: Piece) -> None:
-        """Read one JSON line."""
-        try:
-            row = json.loads(piece.text)
-        except (ValueError, RecursionError):
-            self.build.note("skipped", say("a line that is not JSON"), piece.no)
-            return
-        if not isinstance(row, dict):
-            self.build.note("skipped", say("a line that is not a JSON object"), piece.no)
-        elif isinstance(row.get("log_history"), list):
-            self._summary(row, piece.no)
+    def row(self, row: dict[str, Any], line: int) -> None:
+        """Read one row, or the summary behind the last one."""
+        if isinstance(row.get("log_history"), list):
+            self._summary(row, line)
         else:
-            self._row(metrics_of(row), piece.no)
+            self._metrics(metrics_of(row), line)
 
-    def _row(self, metrics: Metrics, line: int) -> None:
+    def _metrics(self, metrics: Metrics, line: int) -> None:
         where = place(metrics.words, metrics.numbers)
         own = without_progress(metrics)
         if where is None and "train_runtime" not in own.numbers:
@@ -125,10 +84,10 @@ class SwiftReader(LineReader):
             return
         if "train_runtime" in own.numbers:
             self._end(own, line)
-            if where is not None and self._seen and where.step > self._seen[-1]:  # steps behind the last logged one
+            if where is not None and self.seen and where.step > self.seen[-1]:  # steps behind the last logged one
                 self._train(metrics_of({"epoch": own.numbers.get("epoch")}), where, line)
         elif where is not None and own.kind == "eval":
-            self._writer.evaluation(Record("eval", own, line), where.step)
+            self.writer.evaluation(Record("eval", own, line), where.step)
         elif where is not None:
             self._train(own, where, line)
         if where is not None:
@@ -142,24 +101,12 @@ class SwiftReader(LineReader):
             self.build.ended = "finished"
 
     def _train(self, own: Metrics, where: Place, line: int) -> None:
-        if self._seen and where.step < self._seen[-1]:
-            self._restart(where, line)
-        if self._seen and where.step == self._seen[-1]:
+        if self.seen and where.step < self.seen[-1]:
+            self.restart(where.step, line)
+            self.writer.begin(0 if where.step <= 1 else where.step)
+        if self.seen and where.step == self.seen[-1]:
             return  # the last row of a run stands twice
-        spans = dict(gaps(where.step, self._seen))
-        self._writer.train(Record("train", own, line), where.step, spans.pop(where.step, None), where.elapsed_s)
-        for step, span in spans.items():
-            self.build.row(step, {"span": span})
-
-    def _restart(self, where: Place, line: int) -> None:
-        if self.build.ended == "finished":
-            self.next_run()
-            self._writer = RowWriter(self.build)
-        else:
-            self.build.new_segment()
-            self.build.event("resume", line=line, step=where.step)
-        self._writer.begin(0 if where.step <= 1 else where.step)
-        self._seen.clear()
+        self.writer.train_at(Record("train", own, line), where.step, self.seen, where.elapsed_s)
 
     def _end(self, own: Metrics, line: int) -> None:
         self.build.train_runtime_s = own.numbers["train_runtime"]
@@ -178,13 +125,9 @@ class SwiftReader(LineReader):
 
 def recognises(head: Head) -> Confidence:
     """JSON lines with ms-swift's own step key."""
-    for line in head.lines[:20]:
-        text = line.lstrip()
-        if not text.startswith("{"):
-            return NO
-        if '"global_step/max_steps"' in text or ('"iteration"' in text and '"elapsed_time"' in text):
-            return Confidence(Sure.CERTAIN, text[:100])
-    return NO
+    return recognised(
+        head, lambda text: '"global_step/max_steps"' in text or ('"iteration"' in text and '"elapsed_time"' in text)
+    )
 
 
 SWIFT = Format(

@@ -10,8 +10,9 @@ from typing import Final, Literal
 from parsers.base import Origin
 from parsers.build import RunBuilder
 from parsers.lines import LineReader
+from parsers.moments import dated
 from parsers.tagrows import TagRows
-from parsers.text import YearlessClock, stamp, stamp_has_zone
+from parsers.text import YearlessClock
 from parsers.trl_ending import Ending
 from parsers.vllm import EngineLines
 from timeledger.run import Run
@@ -73,11 +74,7 @@ class TaggedReader(LineReader):
 
     def moment(self, text: str) -> datetime | None:
         """The stamp with a year at a line's start (a container's or a logger's), as UTC."""
-        at = stamp(text)
-        if at is not None:
-            self.clock.see(at)
-            self.build.zone_known = self.build.zone_known and stamp_has_zone(text)
-        return at
+        return dated(self.build, self.clock, text)
 
     def rest(self, text: str, line: int) -> None:
         """A line that is none of the format's own: an engine's, or a sign of the end.

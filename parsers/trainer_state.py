@@ -10,11 +10,11 @@ import json
 from typing import Any, Final
 
 from parsers import settings, training_args
-from parsers.base import NO, Confidence, Format, Head, Origin, Sure
+from parsers.base import NO, Confidence, Format, Head, Sure
 from parsers.build import RunBuilder
-from parsers.swift import metrics_of
-from parsers.trl_dict import Metrics
-from parsers.trl_rows import Record, RowWriter, gaps
+from parsers.documents import DocumentReader
+from parsers.trl_dict import Metrics, metrics_of
+from parsers.trl_rows import Record, RowWriter
 from timeledger.run import Run
 from timeledger.said import say
 
@@ -30,33 +30,26 @@ _NO_TIME: Final = say(
 )
 
 
-class TrainerStateReader:
-    """Reads the whole document at once."""
+class TrainerStateReader(DocumentReader):
+    """Reads the history, and the training arguments beside the file."""
 
-    def __init__(self, origin: Origin) -> None:
-        self._build = RunBuilder(origin, "trainer_state", "TRL")
-        self._data = bytearray()
-        self._read = 0
+    format_name = "trainer_state"
+    framework = "TRL"
 
-    def feed(self, data: bytes) -> None:
-        """Take bytes of the document."""
-        self._data += data
+    def read(self) -> tuple[Run, ...]:
+        """The one run."""
+        build = self.builder()
+        if self.origin.path is not None:
+            _arguments(build, training_args.beside(self.origin.path))
+        _Document(build).take(self.text())
+        return (build.run(),)
 
-    def runs(self) -> tuple[Run, ...]:
-        """The run, once the document is whole."""
-        if self._read != len(self._data):
-            self._build = RunBuilder(self._build.origin, "trainer_state", "TRL")
-            self._read = len(self._data)
-            if self._build.origin.path is not None:
-                self._arguments(training_args.beside(self._build.origin.path))
-            _Document(self._build).take(bytes(self._data))
-        return (self._build.run(),)
 
-    def _arguments(self, arguments: dict[str, Any]) -> None:
-        settings.from_config(self._build, arguments, "training_args.bin")
-        name = str(arguments.get("class", "")).removesuffix("Config")
-        if name.isupper():
-            self._build.setting("algorithm", name, "training_args.bin: class")
+def _arguments(build: RunBuilder, arguments: dict[str, Any]) -> None:
+    settings.from_config(build, arguments, "training_args.bin")
+    name = str(arguments.get("class", "")).removesuffix("Config")
+    if name.isupper():
+        build.setting("algorithm", name, "training_args.bin: class")
 
 
 class _Document:
@@ -69,11 +62,11 @@ class _Document:
         self._timed = False
         self._every = 0
 
-    def take(self, data: bytes) -> None:
+    def take(self, text: str) -> None:
         try:
-            document = json.loads(data.decode("utf-8-sig", errors="replace"))
+            document = json.loads(text)
         except (ValueError, RecursionError) as error:
-            document = _salvaged(data)
+            document = _salvaged(text)
             self._build.note(
                 "repaired",
                 say("the JSON is not complete ({error}): read as far as it goes", error=type(error).__name__),
@@ -113,11 +106,8 @@ class _Document:
             self._seen.clear()
         elif not self._seen and step > 1 and "num_tokens" in metrics.numbers:
             self._writer.begin(0)
-        spans = {} if self._seen or not self._every or step % self._every else {step: self._every}
-        spans |= gaps(step, self._seen)
-        self._writer.train(Record("train", metrics, 0), step, spans.pop(step, None))
-        for other, span in spans.items():
-            self._build.row(other, {"span": span})
+        usual = self._every if self._every and not step % self._every else None
+        self._writer.train_at(Record("train", metrics, 0), step, self._seen, first=usual)
         self._timed |= not {"step_time", "train_runtime", "perf/step_s"}.isdisjoint(metrics.numbers)
 
     def _end(self, metrics: Metrics, step: int) -> None:
@@ -150,9 +140,8 @@ def _count(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
-def _salvaged(data: bytes) -> list[Any]:
+def _salvaged(text: str) -> list[Any]:
     """The whole objects of a history that is cut off."""
-    text = data.decode("utf-8-sig", errors="replace")
     at = text.find("[", text.find('"log_history"') if '"log_history"' in text else 0)
     decoder, rows = json.JSONDecoder(), []
     while at >= 0 and (at := text.find("{", at)) >= 0:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from timeledger import units
 
@@ -169,6 +169,33 @@ def dicts(text: str) -> Iterator[Metrics]:
         if found is not None:
             yield found
         at = found.end if found is not None else opened.end()
+
+
+def metrics_of(row: Mapping[str, Any]) -> Metrics:
+    """A JSON row as if it were printed."""
+    numbers: dict[str, float] = {}
+    words: dict[str, str] = {}
+    quoted = False
+    for key, value in row.items():
+        if isinstance(value, bool) or value is None:
+            continue
+        if isinstance(value, int | float):
+            numbers[key] = _float(value)
+        elif isinstance(value, str):
+            number = units.number(value)
+            quoted = quoted or number is not None
+            if number is None:
+                words[key] = value
+            else:
+                numbers[key] = number
+    return Metrics(numbers, words, quoted, 0, 0)
+
+
+def _float(value: int | float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")
 
 
 def begins(text: str) -> int | None:

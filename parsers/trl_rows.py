@@ -115,6 +115,16 @@ class RowWriter:
             self.build.note("warning", say("{name} is not a number (NaN)", name=column), record.line)
         self.last_step, self._epoch = step, taken.columns.get("epoch")
 
+    def train_at(
+        self, record: Record, step: int, seen: list[int], elapsed_s: float | None = None, *, first: int | None = None
+    ) -> None:
+        """One training row that names its step, after the rows `seen` (see `gaps`). `first`: the span of a first row."""
+        spans = {step: first} if first is not None and not seen else {}
+        spans |= gaps(step, seen)
+        self.train(record, step, spans.pop(step, None), elapsed_s)
+        for other, span in spans.items():
+            self.build.row(other, {"span": span})
+
     def eval_step(self, epoch: float | None) -> int | None:
         """The step of an evaluation: the last logged one, or later when its epoch says so."""
         if self.last_step and self._epoch and epoch is not None and epoch > self._epoch * 1.002 + 0.006:
@@ -171,8 +181,5 @@ class RowWriter:
         self._cap_rows = self._cap_rows + 1 if longest == self._cap else 1 if longest > self._cap else self._cap_rows
         self._cap = max(self._cap, longest)
         if self._cap_rows >= 2:
-            why = "the longest answer of every step in which answers were cut"
-            known = self.build.settings.get("max_tokens")
-            self.build.setting(
-                "max_tokens", int(self._cap), why, "inferred", replace=known is None or known.source == why
-            )
+            ours = known is None or known.source == _CAP
+            self.build.setting("max_tokens", int(self._cap), _CAP, "inferred", replace=ours)

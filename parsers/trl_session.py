@@ -9,7 +9,7 @@ from typing import Final
 from parsers import swift
 from parsers.build import RunBuilder
 from parsers.trl_dict import Metrics
-from parsers.trl_rows import Record, RowWriter, gaps
+from parsers.trl_rows import Record, RowWriter
 from parsers.trl_steps import Order, Spacing
 from timeledger.run import NoteKind
 from timeledger.said import say
@@ -130,10 +130,7 @@ class Session:
 
     def _place(self, record: Record, step: int, metrics: Metrics) -> None:
         where = swift.place(metrics.words, metrics.numbers)
-        spans = dict(gaps(step, self._own))
-        self.writer.train(record, step, spans.pop(step, None), where.elapsed_s if where else None)
-        for other, span in spans.items():
-            self.writer.build.row(other, {"span": span})
+        self.writer.train_at(record, step, self._own, where.elapsed_s if where else None)
 
     def _settle(self) -> None:
         if self.order.settle() is not None:

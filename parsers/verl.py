@@ -7,9 +7,11 @@ from datetime import datetime
 from typing import Final
 
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
+from parsers.commands import CommandLine, overrides
 from parsers.lines import LineReader
+from parsers.moments import dated
 from parsers.text import Bar, Piece, YearlessClock, bars, stamp, stamp_has_zone, strip_actor
-from parsers.verl_config import ConfigDump, overrides, settle
+from parsers.verl_config import ConfigDump, settle
 from parsers.verl_rows import StepRows
 from parsers.verl_text import KNOWN_KEY, block_line, joined, metrics, step_line
 from parsers.vllm import EngineLines
@@ -49,7 +51,7 @@ class _VerlReader(LineReader):
         self._config = ConfigDump()
         self._open: _Open | None = None
         self._bar: Bar | None = None
-        self._command: str | None = None
+        self._command = CommandLine()
 
     def _begin(self) -> None:
         self._engine = EngineLines(self.build)
@@ -115,11 +117,7 @@ class _VerlReader(LineReader):
 
     def _moment(self, text: str) -> datetime | None:
         """The stamp that a container or a logger put before the line."""
-        at = stamp(text) if "20" in text else None
-        if at is not None:
-            self._clock.see(at)
-            self.build.zone_known = self.build.zone_known and stamp_has_zone(text)
-        return at
+        return dated(self.build, self._clock, text) if "20" in text else None
 
     def _session(self, kind: str) -> None:
         """A start-up line: what follows is another session of this run, or another run when this one is finished."""
@@ -209,7 +207,7 @@ class _VerlReader(LineReader):
 
     def _start_text(self, text: str, line: int) -> bool:
         """Lines printed once a session; True when the line was one."""
-        if self._command is not None or "actor_rollout_ref." in text or "-m verl." in text or "-m recipe." in text:
+        if self._command.is_open or "actor_rollout_ref." in text or "-m verl." in text or "-m recipe." in text:
             self._command_line(text)
         elif "Size of train dataloader: " in text and (match := _LOADER.search(text)):
             self.build.setting("verl.steps_per_epoch", int(match.group(1)), "verl: Size of train dataloader")
@@ -243,13 +241,8 @@ class _VerlReader(LineReader):
             self.build.event("finish", line=line)
 
     def _command_line(self, text: str) -> None:
-        """Overrides of a shell trace, which may go on behind a backslash."""
-        text = (self._command or "") + text.rstrip()
-        if text.endswith("\\") and len(text) < 100_000:
-            self._command = text[:-1] + " "
-            return
-        self._command = None
-        found = overrides(text)
+        """Overrides of a shell trace."""
+        found = overrides(self._command.take(text) or "")
         if len(found) >= 3:  # one or two `name=value` also stand in warnings
             self._session("restart")
             settle(self.build, found, "command line")

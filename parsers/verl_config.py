@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from typing import Final
 
 from parsers.build import RunBuilder
@@ -96,20 +95,6 @@ def _products(build: RunBuilder, found: dict[str, SettingValue], source: str) ->
     if isinstance(every := found.get("trainer.test_freq"), int):
         where = f"{source}: trainer.test_freq (the last step is validated when it is above 0)"
         build.setting("eval_at_end", every > 0, where, "inferred")
-
-
-def overrides(text: str) -> dict[str, SettingValue]:
-    """The `path=value` overrides of a command line (`+path=value` adds one that the defaults lack)."""
-    try:
-        words = shlex.split(text[:200_000])
-    except ValueError:
-        words = text[:200_000].split()
-    found: dict[str, SettingValue] = {}
-    for word in words:
-        path, sign, raw = word.lstrip("+~").partition("=")
-        if sign and "." in path and (value := plain(raw)) is not None:
-            found[path] = value
-    return found
 
 
 class ConfigDump:

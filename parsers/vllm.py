@@ -8,11 +8,11 @@ from typing import Final
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.build import RunBuilder
 from parsers.lines import LineReader
+from parsers.moments import printed_at
 from parsers.sglang import SglangLines
-from parsers.text import Piece, YearlessClock, stamp, stamp_has_zone
+from parsers.text import Piece, YearlessClock
 from parsers.vllm_facts import PID, EngineFacts
 from parsers.vllm_stats import FinishedBar, Stats, finished_bars, prefix_hit, stats
-from timeledger.said import say
 
 #: Where the levels stand in a line that vLLM's (or a framework's) logger wrote.
 _HEADER: Final = 200
@@ -93,7 +93,7 @@ class EngineLines:
 
     def _stats(self, found: Stats, text: str, line: int, clock: YearlessClock) -> None:
         before = text[max(0, found.at - 110) : found.at]
-        at = self._moment(before, clock)
+        at = printed_at(self.build, clock, before)
         pids = PID.findall(text[max(0, found.at - 220) : found.at]) if "pid=" in text else ()
         engine = "/".join(part for part in (pids[-1] if pids else "", found.engine) if part)
         self.build.engine(
@@ -110,15 +110,6 @@ class EngineLines:
             prefix_hit=found.prefix_hit,
             preemptions=found.preemptions,
         )
-
-    def _moment(self, text: str, clock: YearlessClock) -> datetime | None:
-        """The time a line was printed: a stamp with a year (a container's, verl's) or vLLM's own without one."""
-        full = stamp(text)
-        if full is None:
-            return yearless(self.build, clock, text)
-        clock.see(full)
-        self.build.zone_known = self.build.zone_known and stamp_has_zone(text)
-        return full
 
     def _window(self, engine: str, found: Stats, at: datetime | None) -> float | None:
         """Seconds that a line's rates cover; None when not known.
@@ -139,7 +130,7 @@ class EngineLines:
 
     def _fact(self, text: str, line: int, clock: YearlessClock) -> bool:
         at = (
-            self._moment(text[:_HEADER], clock)
+            printed_at(self.build, clock, text[:_HEADER])
             if " took " in text or "prefix cache" in text or "is preempted" in text
             else None
         )
@@ -147,18 +138,6 @@ class EngineLines:
             self.build.engine("log", line=line, at=at, prefix_hit=prefix_hit(text))
             return True
         return self._facts.take(self.build, text, line, at)
-
-
-def yearless(build: RunBuilder, clock: YearlessClock, text: str) -> datetime | None:
-    """The stamp without year and zone in a text, completed; the run notes that the year is a guess, if it is one."""
-    at = clock.read(text)
-    if at is not None:
-        build.zone_known = False
-        if not clock.sure:
-            build.note(
-                "guessed", say("time stamps carry no year: the latest one before the file's last write is taken")
-            )
-    return at
 
 
 class _VllmReader(LineReader):
@@ -183,8 +162,7 @@ class _VllmReader(LineReader):
             self.build.event("start", line=piece.no, text="server ready")
             self.build.ended = None
         elif text.startswith("Traceback (most recent call last)") or "Engine core initialization failed" in text:
-            self.build.event("crash", line=piece.no, text=text.strip())
-            self.build.ended = "crashed"
+            self.crashed(piece.no, text)
 
 
 #: What only a server or a program around `LLM` prints.

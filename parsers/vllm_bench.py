@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any, Final
 
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.build import RunBuilder
+from parsers.documents import DocumentReader
 from parsers.lines import LineReader
 from parsers.text import Piece, YearlessClock
 from parsers.vllm import EngineLines
@@ -116,7 +116,7 @@ class _ConsoleReader(LineReader):
         self._line = 0
 
     def runs(self) -> tuple[Run, ...]:
-        build = deepcopy(self.build)  # what is open is told, and stays open: more of it may come
+        build = self.build.fork()  # what is open is told, and stays open: more of it may come
         self._tell(build)
         return (build.run(),)
 
@@ -167,31 +167,28 @@ class _ConsoleReader(LineReader):
         if self._lines.take(text, piece.no, self._clock):
             return
         if text.startswith("Traceback (most recent call last)"):
-            self.build.event("crash", line=piece.no, text=text.strip())
-            self.build.ended = "crashed"
+            self.crashed(piece.no, text)
 
 
-class _JsonReader:
+class _JsonReader(DocumentReader):
     """A result file: one object, a list of them, or one a line (`--append-result`)."""
 
-    def __init__(self, origin: Origin) -> None:
-        self.build = RunBuilder(origin, "vllm_bench_json", "vLLM")
+    format_name = "vllm_bench_json"
+    framework = "vLLM"
 
-    def feed(self, data: bytes) -> None:
-        """Take the whole file."""
-        for found in _objects(data.decode("utf-8", errors="replace")):
-            if "output_throughput" in found:
-                serving(self.build, found, "bench result")
-            elif "tokens_per_second" in found:
-                offline(self.build, found, "bench result")
-            elif "avg_latency" in found:
-                latency(self.build, found, "bench result")
-        if self.build.is_empty:
-            self.build.note("skipped", say("no benchmark result could be read: the file may be cut off"))
-
-    def runs(self) -> tuple[Run, ...]:
+    def read(self) -> tuple[Run, ...]:
         """The one run."""
-        return (self.build.run(),)
+        build = self.builder()
+        for found in _objects(self.text()):
+            if "output_throughput" in found:
+                serving(build, found, "bench result")
+            elif "tokens_per_second" in found:
+                offline(build, found, "bench result")
+            elif "avg_latency" in found:
+                latency(build, found, "bench result")
+        if build.is_empty:
+            build.note("skipped", say("no benchmark result could be read: the file may be cut off"))
+        return (build.run(),)
 
 
 def _objects(text: str) -> list[dict[str, Any]]:

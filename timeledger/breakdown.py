@@ -90,13 +90,13 @@ def _with_phases(run: Run, rows: pl.DataFrame, top: TopPhases) -> Breakdown:
     rows = rows.join(logged, on=keys, how="semi").join(_before_training(top), on=keys, how="anti")
     if rows.is_empty():
         return _none(None, say("No step that tells its time also tells its phases."))
-    phases = top.frame.join(rows.select(*keys, "span"), on=keys)
+    phases = top.frame.join(rows.select(*keys, "span"), on=keys, maintain_order="left")
     found = _amortised(rows, set(phases["phase"].unique().to_list()))
     steps = float(rows["span"].sum())
     wall = float((rows["wall_s"] * rows["span"]).sum()) / steps
     if wall <= 0:  # a clock that stands still, such as a bar that is never drawn again
         return _none(None, say("No step that tells its time also tells its phases."))
-    sums = phases.group_by("phase").agg(
+    sums = phases.group_by("phase", maintain_order=True).agg(  # sums do not depend on threads
         (pl.col("seconds") * pl.col("span")).sum() / steps, pl.col("name").unique().sort()
     )
     seconds = dict(sums.select("phase", "seconds").iter_rows())
@@ -123,6 +123,8 @@ def _with_phases(run: Run, rows: pl.DataFrame, top: TopPhases) -> Breakdown:
         if waiting > 0:
             seconds["wait"], kinds["wait"] = waiting, "inferred"
             rest -= waiting
+    if not overlapped and top.within:
+        why = say("{names} would fill more than the step: taken as a part of another phase.", names=", ".join(top.within))
     if overlapped and why is None:
         why = say(
             "Generation and training overlap: a step takes as long as the longer of them; only what was waited for is shown."
@@ -180,14 +182,14 @@ def _mean_overlapping(rows: pl.DataFrame, top: TopPhases, steps: float) -> float
 def _by_step(rows: pl.DataFrame, phases: pl.DataFrame, found: dict[str, float]) -> pl.DataFrame:
     """(step, phase, seconds of one step), the unexplained rest included; a row's rest is never negative."""
     keys = ["segment", "step"]
-    own = phases.group_by(*keys, "phase").agg(pl.col("seconds").sum())
+    own = phases.group_by(*keys, "phase", maintain_order=True).agg(pl.col("seconds").sum())
     extra = rows.filter(pl.col("kind").is_in([kind for kind, phase in _AMORTISED.items() if phase in found])).select(
         *keys,
         pl.col("kind").replace_strict(_AMORTISED, default="other").alias("phase"),
         (pl.col("extra_s") / pl.col("span")).alias("seconds"),
     )
     named = pl.concat([own, extra])
-    sums = named.group_by(keys).agg(pl.col("seconds").sum().alias("sum_s"))
+    sums = named.group_by(keys, maintain_order=True).agg(pl.col("seconds").sum().alias("sum_s"))
     rest = rows.join(sums, on=keys, how="left").select(
         *keys,
         pl.lit("unexplained").alias("phase"),
@@ -196,8 +198,8 @@ def _by_step(rows: pl.DataFrame, phases: pl.DataFrame, found: dict[str, float]) 
     rises = (rows["step"].diff().drop_nulls() > 0).all()
     if rises and named.is_empty():  # one session without phases: nothing to add up
         return schema.conform(rest.drop("segment"), BY_STEP)
-    joined = pl.concat([named, rest]).group_by("step", "phase").agg(pl.col("seconds").sum()).sort("step", "phase")
-    return schema.conform(joined, BY_STEP)
+    joined = pl.concat([named, rest]).group_by("step", "phase", maintain_order=True).agg(pl.col("seconds").sum())
+    return schema.conform(joined.sort("step", "phase"), BY_STEP)
 
 
 def _assembled(

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from timeledger.clock_rows import Rows
-from timeledger.clock_sources import usual
+from timeledger.clock_sources import Floats, usual
 from timeledger.periodic import Schedule
 from timeledger.run import Run
 

@@ -173,7 +173,7 @@ def _gaps(part: pl.DataFrame, window: Floats, usual: float | None) -> Floats:
 def _of_lines(lines: pl.DataFrame, slept: float) -> dict[str, Any]:
     """Everything the periodic samples tell."""
     timed = bool(lines["timed"].all())
-    sums = dict(lines.group_by("state").agg(pl.col("window_s").sum()).iter_rows())
+    sums = dict(lines.group_by("state", maintain_order=True).agg(pl.col("window_s").sum()).iter_rows())
     unseen = float(lines["gap_s"].sum())
     if timed and (slept or unseen):
         sums["asleep"] = slept
@@ -183,8 +183,8 @@ def _of_lines(lines: pl.DataFrame, slept: float) -> dict[str, Any]:
     full = lines.filter((pl.col("running") > 0) & (pl.col("running").shift(1).over("engine") > 0))
     rated = next((each for each in (full, active, lines.filter(pl.col("gen_tok_s") > 0)) if each.height), lines)
     each = rated.filter(pl.col("running") > 0).select(pl.col("gen_tok_s") / pl.col("running")).to_series()
-    rates = rated.group_by("engine").agg(pl.col("gen_tok_s").median())["gen_tok_s"]
-    peaks = lines.group_by("engine").agg(pl.col("gen_tok_s").max())["gen_tok_s"]
+    rates = rated.group_by("engine", maintain_order=True).agg(pl.col("gen_tok_s").median())["gen_tok_s"]
+    peaks = lines.group_by("engine", maintain_order=True).agg(pl.col("gen_tok_s").max())["gen_tok_s"]
     return {
         "timed": timed,
         "states": {state: float(sums[state]) for state in STATES if sums.get(state)},

@@ -7,23 +7,19 @@ from typing import Final
 
 import numpy as np
 
-from timeledger.gates import Check, View
+from timeledger.gates import Check, Gate, View
 from timeledger.said import say
 from timeledger.units import show_number
 
 _FINITE: Final = ("loss", "reward", "reward_std", "grad_norm", "kl", "entropy", "adv_mean", "adv_std", "ratio")
 _NOT_A_NUMBER: Final = re.compile(r"^(\S+) is (?:not a number|-?inf\b|nan\b)", re.IGNORECASE)
 _OUT_OF_MEMORY: Final = re.compile(r"out of memory|OutOfMemory|\bOOM\b", re.IGNORECASE)
-
-
-def unknown(name: str, title: str, gate: str, want: str, why: str, value: float | str | None = None) -> Check:
-    """A check that cannot be judged, and why."""
-    return Check(name, title, gate, "unknown", value, want, why)
+#: The first of all checks, and the only one of a log without steps.
+CYCLE: Final = Gate("cycle", say("A full cycle"), say("2 steps"), say("2 steps without a crash"))
 
 
 def cycle(view: View) -> Check:
     """Two steps without a crash: everything from sampling to the update has run once."""
-    name, title, gate, want = "cycle", say("A full cycle"), say("2 steps"), say("2 steps without a crash")
     info, done = view.analysis.run.info, view.done
     if info.ended == "crashed":
         events = view.analysis.run.events
@@ -35,37 +31,17 @@ def cycle(view: View) -> Check:
             if memory
             else say("Read the traceback at the end of the log.")
         )
-        return Check(
-            name,
-            title,
-            gate,
-            "fail",
-            done,
-            want,
-            say("The run crashed after {steps} steps: {what}.", steps=f"{done:,}", what=what),
-            do,
-        )
+        return CYCLE.fails(done, say("The run crashed after {steps} steps: {what}.", steps=f"{done:,}", what=what), do)
     if done < 2:
-        return unknown(name, title, gate, want, say("fewer than 2 steps so far"), float(done))
+        return CYCLE.unknown(say("fewer than 2 steps so far"), float(done))
     if info.ended == "interrupted":
-        return Check(
-            name,
-            title,
-            gate,
-            "warn",
-            done,
-            want,
-            say("The run was interrupted by hand after {steps} steps.", steps=f"{done:,}"),
-            "",
-        )
-    return Check(
-        name, title, gate, "pass", float(done), want, say("Sampling, reward, update and logging have all run.")
-    )
+        return CYCLE.warns(done, say("The run was interrupted by hand after {steps} steps.", steps=f"{done:,}"))
+    return CYCLE.passes(float(done), say("Sampling, reward, update and logging have all run."))
 
 
 def numbers(view: View) -> Check:
     """No NaN and no infinity."""
-    name, title, gate, want = "finite", say("All numbers finite"), say("2 steps"), say("no NaN, no infinity")
+    gate = Gate("finite", say("All numbers finite"), say("2 steps"), say("no NaN, no infinity"))
     step = view.column("step")
     for column in _FINITE:
         values = view.column(column)
@@ -75,16 +51,7 @@ def numbers(view: View) -> Check:
                 "{column} is infinite from step {step} on ({bad} of {rows} rows): its advantages are worthless.",
                 column=column, step=f"{step[bad][0]:.0f}", bad=f"{bad.sum():,}", rows=f"{len(values):,}",
             )  # fmt: skip
-            return Check(
-                name,
-                title,
-                gate,
-                "fail",
-                column,
-                want,
-                why,
-                _do_not_finite(column),
-            )
+            return gate.fails(column, why, _do_not_finite(column))
     for note in view.analysis.run.notes:
         match = _NOT_A_NUMBER.match(note.text) if note.kind == "warning" else None
         if match:
@@ -93,10 +60,10 @@ def numbers(view: View) -> Check:
             if note.line:
                 line = f"{note.line:,}"
                 why = say("{column} is not a number in {rows} rows, first on line {line}.", **seen, line=line)
-            return Check(name, title, gate, "fail", match[1], want, why, _do_not_finite(match[1]))
+            return gate.fails(match[1], why, _do_not_finite(match[1]))
     if not any(view.logs(column) for column in _FINITE):
-        return unknown(name, title, gate, want, say("loss, reward and gradient norm are not in this log"))
-    return Check(name, title, gate, "pass", None, want, say("Loss, reward and gradient stay finite."))
+        return gate.unknown(say("loss, reward and gradient norm are not in this log"))
+    return gate.passes(None, say("Loss, reward and gradient stay finite."))
 
 
 def _do_not_finite(column: str) -> str:
@@ -107,87 +74,60 @@ def _do_not_finite(column: str) -> str:
 
 def reward_there(view: View) -> Check:
     """The reward functions return numbers."""
-    name, title, gate, want = "reward", say("Rewards arrive"), say("2 steps"), say("a number for every step")
+    gate = Gate("reward", say("Rewards arrive"), say("2 steps"), say("a number for every step"))
     values = view.column("reward")
     if not np.all(np.isnan(values)) and len(values):
-        return Check(
-            name,
-            title,
-            gate,
-            "pass",
+        return gate.passes(
             float(np.nanmean(np.where(np.isinf(values), np.nan, values))) if np.isfinite(values).any() else None,
-            want,
             say("Rewards are logged."),
         )
     if view.logs("zero_std"):  # it is computed from the rewards
         why = say("Groups are scored, but no step has a reward: every reward function returned None or NaN.")
-        return Check(
-            name,
-            title,
-            gate,
-            "fail",
-            None,
-            want,
-            why,
-            say("Let at least one reward function return a number for each answer."),
-        )
-    return unknown(name, title, gate, want, say("the reward is not in this log"))
+        return gate.fails(None, why, say("Let at least one reward function return a number for each answer."))
+    return gate.unknown(say("the reward is not in this log"))
 
 
 def ratio(view: View) -> Check:
     """The first updates see the policy that sampled."""
-    name, title, gate = "ratio", say("Ratio near 1"), say("10 steps")
     near, far = view.limits["ratio_warn"], view.limits["ratio_fail"]
-    want = say("{low} to {high}", low=f"{1 - near:g}", high=f"{1 + near:g}")
+    gate = Gate(
+        "ratio", say("Ratio near 1"), say("10 steps"), say("{low} to {high}", low=f"{1 - near:g}", high=f"{1 + near:g}")
+    )
     values = view.first("ratio", 10)
     if len(values) == 0:
-        return unknown(
-            name, title, gate, want, say("the ratio is not in this log; log the mean of exp(logp - old_logp)")
-        )
+        return gate.unknown(say("the ratio is not in this log; log the mean of exp(logp - old_logp)"))
     mean = float(np.mean(values))
     away = abs(mean - 1)
     if away <= near:
-        return Check(name, title, gate, "pass", mean, want, say("The update sees the policy that sampled."))
+        return gate.passes(mean, say("The update sees the policy that sampled."))
     why = say(
         "The mean ratio of the first 10 steps is {ratio}: the log-probs of engine and trainer differ, or the weights were not synced.",
         ratio=show_number(mean),
     )
-    return Check(
-        name,
-        title,
-        gate,
-        "warn" if away <= far else "fail",
-        mean,
-        want,
-        why,
-        say("Compare log-probs of one batch in both; check the sync, temperature and padding."),
-    )
+    judge = gate.warns if away <= far else gate.fails
+    return judge(mean, why, say("Compare log-probs of one batch in both; check the sync, temperature and padding."))
 
 
 def advantages(view: View) -> Check:
     """Advantages neither vanish nor explode."""
-    name, title, gate = "adv_std", say("Advantages sane"), say("10 steps")
     low, high, none = (view.limits[key] for key in ("adv_std_low", "adv_std_high", "adv_std_none"))
-    want = say("{low} to {high}", low=f"{low:g}", high=f"{high:g}")
+    gate = Gate(
+        "adv_std", say("Advantages sane"), say("10 steps"), say("{low} to {high}", low=f"{low:g}", high=f"{high:g}")
+    )
     values = view.first("adv_std", 10)
     if len(values) == 0:
-        return unknown(name, title, gate, want, say("the spread of advantages is not in this log"))
+        return gate.unknown(say("the spread of advantages is not in this log"))
     mean = float(np.mean(values))
     if mean < none:
-        return Check(
-            name,
-            title,
-            gate,
-            "fail",
+        return gate.fails(
             mean,
-            want,
             say("All advantages are the same: nothing can be learned."),
             say("Look at the rewards of one group: they must differ."),
         )
     if low <= mean <= high:
-        return Check(name, title, gate, "pass", mean, want, say("Advantages have their usual spread."))
+        return gate.passes(mean, say("Advantages have their usual spread."))
     spread = show_number(mean)
     why = say("Advantages spread by {spread}: rewards are not normalised, or one outweighs all.", spread=spread)
     if mean < low:
         why = say("Advantages spread by {spread}: many groups give no signal.", spread=spread)
-    return Check(name, title, gate, "warn", mean, want, why, say("Look at reward and scale of a few groups."))
+    return gate.warns(mean, why, say("Look at reward and scale of a few groups."))

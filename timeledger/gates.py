@@ -85,6 +85,35 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class Gate:
+    """What every answer of one check has in common; a check gives one of the four below."""
+
+    name: str
+    title: str
+    since: str
+    want: str
+
+    def passes(self, value: float | str | None, why: str) -> Check:
+        """All is well."""
+        return self._check("pass", value, why)
+
+    def warns(self, value: float | str | None, why: str, do: str = "") -> Check:
+        """Worth a look."""
+        return self._check("warn", value, why, do)
+
+    def fails(self, value: float | str | None, why: str, do: str = "") -> Check:
+        """The run is not worth letting go on as it is."""
+        return self._check("fail", value, why, do)
+
+    def unknown(self, why: str, value: float | str | None = None) -> Check:
+        """The log does not tell."""
+        return self._check("unknown", value, why)
+
+    def _check(self, status: Status, value: float | str | None, why: str, do: str = "") -> Check:
+        return Check(self.name, self.title, self.since, status, value, self.want, why, do)
+
+
+@dataclass(frozen=True, slots=True)
 class Checked:
     """All checks and the verdict: fail when one fails, unknown when nothing about learning could be judged."""
 

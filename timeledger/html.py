@@ -176,7 +176,9 @@ def _length(analysis: Analysis) -> str:
 
 def _difference(difference: Ledger) -> str:
     """The sentence, then bars that add up to it, then the numbers."""
-    rows = [(each.part, words.signed_seconds(each.seconds), units.show_share(each.share)) for each in difference.parts]
+    rows: list[tuple[str, str, str]] = [
+        (each.part, words.signed_seconds(each.seconds), units.show_share(each.share)) for each in difference.parts
+    ]
     rows.append(("together", words.signed_seconds(difference.step_s), ""))
     table = html_table(("part", "seconds a step", "share"), rows) if difference.parts else ""
     sentence = difference.sentence[:1].upper() + difference.sentence[1:]
@@ -198,7 +200,8 @@ def _profiles(comparison: Comparison) -> str:
         return ""
     longest = told.group_by("run").agg(pl.col("seconds").sum())["seconds"].max()
     whole = longest if isinstance(longest, float) and longest > 0 else 1.0
-    bars, seen = "", set()
+    bars = ""
+    seen: set[str] = set()
     for run in comparison.table["run"]:
         rows = sorted(
             told.filter(pl.col("run") == run).select("phase", "seconds").rows(), key=lambda row: place(row[0])

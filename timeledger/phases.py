@@ -12,6 +12,8 @@ from timeledger.run import Run
 _ROW: Final = ["segment", "step"]
 #: Deepest nesting of phases that is followed (no known framework logs more than three levels).
 _DEPTH: Final = 4
+#: Training is never a part of generation.
+_UPDATES: Final = ("update", "update_critic")
 #: Work that frameworks are known to do between two steps.
 _CAN_BE_OUTSIDE: Final = ("evaluation", "checkpoint", "weight_sync", "data")
 
@@ -21,10 +23,12 @@ class TopPhases:
     """Top-level phases: (segment, step, phase, name, seconds, outside), seconds of one step.
 
     `overlapping` has the same columns for phases that run beside others (async generation) and are never added.
+    `within` are own names of phases that do not fit into the step beside the others: taken as parts of those.
     """
 
     frame: pl.DataFrame
     overlapping: pl.DataFrame
+    within: tuple[str, ...] = ()
 
     @property
     def overlapped(self) -> bool:
@@ -49,8 +53,9 @@ def top_level(run: Run) -> TopPhases:
     top = _named_waits(phases, _without_children(phases))
     wanted = ["segment", "step", "phase", "name", "seconds", "outside"]
     beside = pl.col("overlaps").fill_null(False)
-    added = _decide_outside(run, top.filter(~beside).select(wanted))
-    return TopPhases(added, top.filter(beside).select(wanted).with_columns(pl.col("outside").fill_null(False)))
+    added, within, at_once = _decide_outside(run, top.filter(~beside).select(wanted))
+    overlapping = pl.concat([top.filter(beside).select(wanted), at_once])
+    return TopPhases(added, overlapping.with_columns(pl.col("outside").fill_null(False)), within)
 
 
 def _without_children(phases: pl.DataFrame) -> pl.DataFrame:
@@ -88,18 +93,21 @@ def _named_waits(phases: pl.DataFrame, top: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _decide_outside(run: Run, top: pl.DataFrame) -> pl.DataFrame:
+def _decide_outside(run: Run, top: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...], pl.DataFrame]:
     """Fill `outside` where it is null, by the file itself (verl moved `testing` and `save_checkpoint` between versions).
 
     Phases of every step are settled first, longest first: each one is inside as long as the sum fits into the step.
-    What does not fit is outside when its kind of work can be, else it is part of a phase already counted and dropped.
+    What does not fit is outside when its kind of work can be; an update beside generation runs at the same time; else it
+    is part of a phase already counted and dropped. Also given: the names that were dropped, and what runs at the same time.
     The rare ones are then judged one by one: outside when the sum exceeds the step by about that phase.
     """
     unknown = top.filter(pl.col("outside").is_null()).group_by("name", "phase").agg(pl.len(), pl.col("seconds").sum())
     steps = run.steps.select(*_ROW, "step_s").filter(pl.col("step_s").is_finite()).unique(_ROW, keep="last")
     if unknown.is_empty() or steps.is_empty():
-        return top.with_columns(pl.col("outside").fill_null(False))
-    unknown = unknown.sort("seconds", "name", descending=True)
+        return top.with_columns(pl.col("outside").fill_null(False)), (), top.clear()
+    waits = "wait" in unknown["phase"]
+    beside = (pl.col("phase") == "rollout") & waits  # who waits for answers does not make them meanwhile
+    unknown = unknown.sort(beside, "seconds", "name", descending=[False, True, True])
     usual = unknown.filter(pl.col("len") >= 0.5 * steps.height)
     rare = unknown.filter(pl.col("len") < 0.5 * steps.height)["name"].to_list()
     inside = top.filter((pl.col("outside") == False) & ~pl.col("name").is_in(rare))  # noqa: E712
@@ -107,12 +115,19 @@ def _decide_outside(run: Run, top: pl.DataFrame) -> pl.DataFrame:
     steps = steps.join(sums, on=_ROW, how="left").with_columns(pl.col("inside_s").fill_null(0.0))
     decided: dict[str, bool] = {}
     nested: list[str] = []
+    at_once: list[str] = []
+    counted: set[str] = set()
     for name, phase in usual.select("name", "phase").iter_rows():
         own = _own(top, name)
         if _fits(steps.join(own, on=_ROW)):
             decided[name], steps = False, _with(steps, own)
+            counted.add(phase)
         elif phase in _CAN_BE_OUTSIDE:
             decided[name] = True
+        elif (phase in _UPDATES and "rollout" in counted and not counted & {*_UPDATES}) or (
+            phase == "rollout" and {"wait", "update"} <= counted
+        ):
+            at_once.append(name)
         else:
             nested.append(name)
     for name in rare:
@@ -120,7 +135,8 @@ def _decide_outside(run: Run, top: pl.DataFrame) -> pl.DataFrame:
         decided[name] = _exceeds(steps.join(own, on=_ROW))
         steps = steps if decided[name] else _with(steps, own)
     guess = pl.col("name").replace_strict(decided, default=False, return_dtype=pl.Boolean)
-    return top.filter(~pl.col("name").is_in(nested)).with_columns(pl.col("outside").fill_null(guess))
+    kept = top.filter(~pl.col("name").is_in(nested + at_once)).with_columns(pl.col("outside").fill_null(guess))
+    return kept, tuple(nested), top.filter(pl.col("name").is_in(at_once))
 
 
 def _own(top: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -16,6 +16,7 @@ from timeledger.results import Clock, Facts, Growth, Projection, Span, Timing
 from timeledger.rows import Rows
 from timeledger.run import Run
 from timeledger.said import say, sentences
+from timeledger.state import last_step_at
 from timeledger.units import shift, show_seconds
 
 FAN: Final = pl.Schema(
@@ -98,10 +99,7 @@ def worst_case(made: Forecast, timing: Timing, growth: Growth) -> float | None:
 
 def _finish(run: Run, clock: Clock, facts: Facts, remaining: Span) -> tuple[datetime, datetime, datetime] | None:
     """The moment of the end: counted from the last known step; never before `now`."""
-    stamps = clock.steps["at"].drop_nulls()
-    stamped = stamps[-1] if stamps.len() else None
-    late = clock.steps.height > 0 and clock.steps["at"][-1] is None
-    anchor = run.info.last_write if stamped is None or (late and run.info.last_write is not None) else stamped
+    anchor = last_step_at(run, clock)
     moments = [shift(anchor, each) for each in (remaining.low, remaining.mid, remaining.high)]
     if facts.now is not None:
         moments = [max(each, facts.now) if each is not None else None for each in moments]

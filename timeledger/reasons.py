@@ -32,7 +32,10 @@ def reasons(made: Forecast, clock: Clock, timing: Timing, growth: Growth) -> tup
         said.append(_slow_start(clock))
     if clock.lost_s:
         lost = show_seconds(clock.lost_s)
-        said.append(say("{time} of pauses and gaps have passed and are not expected again.", time=lost))
+        if any(each.kind == "unknown" and 0 < each.odds < 1 and each.seconds > 0 for each in made.extras):
+            said.append(say("{time} of pauses and gaps have passed.", time=lost))  # some of them may come again
+        else:
+            said.append(say("{time} of pauses and gaps have passed and are not expected again.", time=lost))
     if clock.cycle > 1:
         said.append(
             say("One generation serves {steps} steps; the rate is that of whole cycles.", steps=f"{clock.cycle}")

@@ -39,9 +39,13 @@ def patience_s(clock: Clock) -> float:
 
 
 def last_step_at(run: Run, clock: Clock) -> datetime | None:
-    """When the last step was written: its own stamp where its zone is known, else when the file was last written."""
+    """When the last step was written: its own stamp where its zone is known, else when the file was last written.
+
+    A stamp without a zone may be hours away from the moment it means; where no file tells more, the moment is not known.
+    """
     stamps = clock.steps["at"].drop_nulls()
     stamped = stamps[-1] if stamps.len() else None
-    if run.info.zone_known and isinstance(stamped, datetime):
+    late = clock.steps.height > 0 and clock.steps["at"][-1] is None  # the bar is ahead of the rows
+    if isinstance(stamped, datetime) and run.info.zone_known and not (late and run.info.last_write is not None):
         return stamped
-    return run.info.last_write or (stamped if isinstance(stamped, datetime) else None)
+    return run.info.last_write

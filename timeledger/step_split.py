@@ -60,7 +60,7 @@ def _late_phases(analysis: Analysis, step_s: float) -> dict[str, float]:
         return {}
     steps = frame["step"].unique().sort()
     late = frame.filter(pl.col("step").is_in(steps.tail(max(5, steps.len() // 2)).to_list()))
-    sums = dict(late.group_by("phase").agg(pl.col("seconds").sum()).iter_rows())
+    sums = dict(late.group_by("phase", maintain_order=True).agg(pl.col("seconds").sum()).iter_rows())
     whole = sum(sums.values())
     return {phase: seconds * step_s / whole for phase, seconds in sums.items()} if whole > 0 else {}
 

@@ -92,7 +92,7 @@ def _engine(run: Run) -> Rate:
     busy = run.engine.filter(pl.col("gen_tok_s").is_finite() & (pl.col("gen_tok_s") > 0))
     lines = busy.filter((pl.col("kind") == "log") & (pl.col("running") > 0))
     if lines.height:
-        each = lines.group_by("engine").agg(pl.col("gen_tok_s").median())
+        each = lines.group_by("engine", maintain_order=True).agg(pl.col("gen_tok_s").median())
         return float(each["gen_tok_s"].sum()), say("engine lines with requests running")
     bars = busy.filter(pl.col("kind").is_in(["bar", "bench"]))
     middle = bars["gen_tok_s"].median() if bars.height else None

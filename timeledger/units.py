@@ -115,10 +115,12 @@ def show_seconds(value: float | None, *, short: bool = False) -> str:
 
 
 def show_share(value: float | None) -> str:
-    """A share of 0..1 as per cent: no decimals above 1 %, one below."""
+    """A share of 0..1 as per cent: no decimals, one below 1 % and where it would pass for the whole."""
     if value is None or math.isnan(value):
         return "—"
     percent = value * 100
+    if 99.5 <= percent < 99.9999:
+        return say("{n} %", n=f"{min(percent, 99.9):.1f}")
     return say("{n} %", n=f"{percent:.0f}" if abs(percent) >= 1 or percent == 0 else f"{percent:.1f}")
 
 

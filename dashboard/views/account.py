@@ -11,7 +11,7 @@ from timeledger.errors import ImpossiblePlan
 
 opened = load.opened()
 parts.page_title(t("What the whole experiment takes"))
-top = st.container()
+top = st.container(key="tl_answer")
 left, right = st.columns([2, 3], gap="large")
 with left, st.container(key="tl_inputs"):
     plan_inputs.choose_source(opened)

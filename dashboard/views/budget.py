@@ -10,7 +10,7 @@ from timeledger.errors import ImpossiblePlan
 
 opened = load.opened()
 parts.page_title(t("What fits into the time?"))
-top = st.container()
+top = st.container(key="tl_answer")
 left, right = st.columns([2, 3], gap="large")
 with left, st.container(key="tl_inputs"):
     hours, pins, sure = budgeting.ask()

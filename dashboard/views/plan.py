@@ -12,7 +12,7 @@ from timeledger.plan import EXPERIMENTS, estimate
 
 opened = load.opened()
 parts.page_title(t("Plan a run"))
-top = st.container()
+top = st.container(key="tl_answer")
 left, right = st.columns([2, 3], gap="large")
 with left, st.container(key="tl_inputs"):
     plan_inputs.choose_source(opened)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import facts, frame, live, load, parts, saving, sections, sentences, state, ways_in
+from dashboard import facts, frame, live, load, parts, planning, saving, sections, sentences, state, ways_in
 from dashboard.language import t
 
 opened = load.opened()
@@ -32,5 +32,5 @@ else:
     sections.evidence(entry, analysis)
     parts.notes(analysis.run.notes, sentences.sources(analysis))
     if analysis.run.has_steps and st.button(t("Plan the next run from this one"), icon=":material/calculate:"):
-        state.plan_from(entry.key)
+        planning.plan_from(entry.key)
         st.switch_page("views/plan.py", query_params=state.query())

@@ -215,6 +215,8 @@ def test_a_missing_path_and_a_folder_without_logs(tmp_path: Path, capsys: pytest
     "argv",
     [
         ["show", "{log}", "--level", "2"],
+        ["show", "{log}", "--eval-s", "nan"],
+        ["show", "{log}", "--gen-tok-s", "inf"],
         ["show", "{log}", "--total-steps", "-3"],
         ["show", "{log}", "--format", "nonsense"],
         ["show", "{log}", "--map", "x=nonsense"],

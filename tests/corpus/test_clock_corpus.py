@@ -19,6 +19,7 @@ from tests.conftest import corpus_folder
 from timeledger.breakdown import breakdown
 from timeledger.clock import clock
 from timeledger.errors import TimeledgerError
+from timeledger.phases import top_level
 from timeledger.results import Clock
 from timeledger.run import Run
 
@@ -144,6 +145,54 @@ def test_a_slow_step_beside_a_checkpoint_is_not_its_price(corpus: Path, what: st
     _, found = made(corpus, "grpo-killed-buffered", what)
     work = next(each for each in found.periodic if each.kind == "checkpoint")
     assert work.seconds == pytest.approx(0.09, abs=0.05)
+
+
+def logs() -> list[str]:
+    """The folders of other people's console logs."""
+    folder = corpus_folder()
+    return sorted(each.name for each in (folder / "fetched/console").iterdir() if each.is_dir()) if folder else []
+
+
+def ancestors(run: Run) -> dict[str, set[str]]:
+    """For each phase all those that contain it, by the reader's own table."""
+    above = dict(run.phases.drop_nulls("parent").select("name", "parent").unique("name").iter_rows())
+    found: dict[str, set[str]] = {}
+    for name in above:
+        at, seen = above.get(name), set()
+        while at is not None and at not in seen:
+            seen.add(at)
+            at = above.get(at)
+        found[name] = seen - {name}
+    return found
+
+
+@pytest.mark.parametrize("name", logs())
+def test_phases_add_up_to_the_step_and_none_is_added_beside_one_that_holds_it(corpus: Path, name: str) -> None:
+    """verl, AReaL, slime and the trackers' files: what is added is top-level, and the unexplained rest fills the step."""
+    folder, told = corpus / "fetched/console" / name, 0
+    for path in sorted(
+        each for each in folder.iterdir() if each.name not in {"source.json", "steps.csv", "expected.csv"}
+    ):
+        try:
+            runs = read_all(path)
+        except TimeledgerError:
+            continue
+        for run in (each for each in runs if not each.phases.is_empty()):
+            found = breakdown(run, clock(run))
+            assert found.step_s is not None
+            assert found.unexplained_s is not None
+            assert found.unexplained_s >= 0
+            parts = sum(each.seconds for each in found.phases)
+            assert parts + found.unexplained_s == pytest.approx(found.step_s, rel=1e-9)
+            assert parts == pytest.approx(found.step_s, rel=0.5), "most of a step is explained"
+            above = ancestors(run)
+            added = top_level(run).frame.group_by("segment", "step").agg(pl.col("name"), pl.col("phase"))
+            for names, phases in added.select("name", "phase").unique().iter_rows():
+                holders = {each for each, phase in zip(names, phases, strict=True) if phase != "wait"}
+                assert not any(above.get(each, set()) & holders for each in names)
+            told += 1
+    if not told:
+        pytest.skip("no phases in this log")
 
 
 # --- other people's runs -----------------------------------------------------------------------------------------

@@ -10,9 +10,11 @@ import polars as pl
 import pytest
 
 from dashboard import charts, charts_compare, charts_finish, charts_health, charts_run
+from dashboard.theme import DARK, LIGHT
 from tests.dashboard.synthetic import analysis
 from timeledger import schema
 from timeledger.compare import compare
+from timeledger.palette import LOOKS
 from timeledger.plan import PlanInputs, estimate
 
 MODES = pytest.mark.parametrize("dark", [False, True])
@@ -198,3 +200,51 @@ def test_curves_hold_the_logged_values(over: str) -> None:
     assert figure is not None
     assert figure.data[0].y == pytest.approx(told.analyses[0].run.steps["acc"].to_numpy())
     assert np.all(np.diff(figure.data[0].x) > 0)
+
+
+LONG = "grpo-qwen2.5-7b-instruct-deepscaler-lr1e-6-kl0.001-seed"
+
+
+def test_long_names_stay_unlike_when_they_are_shortened() -> None:
+    short = charts.distinct([f"{LONG}41", f"{LONG}42", "b", f"{LONG}42"], 30)
+    assert len(set(short)) == 4
+    assert all(len(each) <= 34 for each in short)
+    assert short[0].endswith("41")
+    assert short[2] == "b"
+
+
+def test_runs_with_long_names_keep_a_bar_each_and_their_own_length() -> None:
+    """Two bars under one name would be stacked: a wrong time, told with confidence."""
+    runs = (analysis(40, name=f"{LONG}41"), analysis(40, name=f"{LONG}42", seed=5))
+    figure = charts_compare.profiles(compare(runs), "per step", dark=False)
+    assert figure is not None
+    assert all(len(set(trace.y)) == 2 for trace in figure.data)
+
+
+def test_a_line_breaks_where_a_resumed_run_goes_back() -> None:
+    x, y = charts.broken(np.array([1, 2, 3, 2, 3]), np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
+    assert x.tolist() == [1, 2, 3, 2, 2, 3]
+    assert np.isnan(y).tolist() == [False, False, False, True, False, False]
+
+
+@MODES
+def test_a_log_without_phases_shows_how_long_each_step_takes(dark: bool) -> None:
+    run = analysis(40, phases=False)
+    assert not charts_run.is_split(run)
+    assert charts_run.is_split(analysis(40))
+    figure = charts_run.step_times(run, dark)
+    assert figure is not None
+    assert figure.data[0].y == pytest.approx(run.clock.steps["wall_s"].to_numpy(), rel=1e-6)
+    assert {"each step", "running median"} <= {trace.name for trace in figure.data}
+
+
+def test_a_step_of_a_long_run_is_flat_over_its_own_width() -> None:
+    figure = charts_run.profile(analysis(200, 400), "seconds", dark=False)
+    assert figure is not None
+    assert {trace.line.shape for trace in figure.data if trace.stackgroup} == {"hvh"}
+
+
+def test_whole_runs_and_saved_time_have_colours_that_no_phase_has() -> None:
+    phases = {look.colour(dark) for look in LOOKS.values() for dark in (False, True)}
+    for theme in (LIGHT, DARK):
+        assert not {theme.whole, theme.less} & phases

@@ -18,7 +18,7 @@ def lines(first: int, last: int, length: float = 90.0) -> str:
 
 @pytest.fixture(autouse=True)
 def _look_always(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dashboard.load.POLL_S", 0.0)
+    monkeypatch.setattr("dashboard.follower.POLL_S", 0.0)
 
 
 def test_a_follower_changes_its_version_only_with_the_log(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def test_facts_are_used_at_once(tmp_path: Path) -> None:
 
 
 def test_a_growing_log_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dashboard.load.POLL_S", 0.0)
+    monkeypatch.setattr("dashboard.follower.POLL_S", 0.0)
     log = tmp_path / "live.log"
     log.write_text(loop(1, 20))
     app = visit(RUN, log)
@@ -171,6 +171,7 @@ def test_uploads_are_read_and_kept() -> None:
     assert not app.exception
     assert not app.error
     assert "step 40 of 400" in said(app), "a single run is shown at once"
+    assert app.session_state["tl_dropped"] == (), "the runs are kept, the bytes are not"
 
 
 def test_a_wrong_upload_is_one_message() -> None:
@@ -265,7 +266,7 @@ def test_a_wrong_path_is_one_message_and_is_not_opened() -> None:
 
 
 def test_a_log_that_is_empty_now_is_looked_at_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dashboard.load.POLL_S", 0.0)
+    monkeypatch.setattr("dashboard.follower.POLL_S", 0.0)
     log = tmp_path / "soon.log"
     log.touch()
     app = visit(RUN, log)
@@ -328,3 +329,27 @@ def test_one_input_is_swept_on_the_plan_view() -> None:
     app.selectbox(key="sweep").select("mean_length").run()
     assert not app.exception
     assert "From 200 to 1,600" in said(app)
+
+
+def test_a_page_that_is_held_still_does_not_redraw_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dashboard.follower.POLL_S", 0.0)
+    log = tmp_path / "live.log"
+    log.write_text(loop(1, 20))
+    app = visit(RUN, log)
+    app.button(key="tl_hold").click().run()
+    assert "Held still" in said(app)
+    app.button(key="tl_hold").click().run()
+    with log.open("a") as stream:
+        stream.write(loop(21, 23))
+    app.run()
+    assert "step 23 of 400" in said(app)
+    assert "Following the log" in said(app)
+
+
+def test_no_chart_of_a_page_is_empty_grey_where_a_log_has_no_phases(tmp_path: Path) -> None:
+    log = tmp_path / "loop.log"
+    log.write_text(loop())
+    app = visit(RUN, log)
+    assert "How long each step takes" in said(app)
+    assert "An ordinary step takes 30.4 s" in said(app)
+    assert "Where each step's time goes" not in said(app)

@@ -142,6 +142,26 @@ def test_text_stamps_and_totals() -> None:
     assert run.info.zone_known
 
 
+@pytest.mark.parametrize(("took", "told"), [(13.0, 13.0), (832.0, 13.0)])
+def test_a_counter_that_jumps_by_64_and_the_seconds_between_its_rows(took: float, told: float) -> None:
+    """`step` counts answers: the rows' stamps say whether `step_time` is of one of them or of all 64."""
+    rows = [
+        {"step": 64 * n, "reward": 0.5, "step_time": took + n / 100, "timestamp": 1.77e9 + 832.0 * n}
+        for n in range(1, 12)
+    ]
+    run = read(lines(*rows))
+    assert run.steps["step_s"].to_list() == pytest.approx([told] * 11, rel=0.01)
+    assert not [note for note in run.notes if note.kind == "guessed" and "read as" in note.text]
+    for row in rows:
+        del row["timestamp"]
+    assert any("64 steps apart" in note.text and note.kind == "guessed" for note in read(lines(*rows)).notes)
+
+
+def test_several_rows_a_step_are_no_restarts() -> None:
+    rows = [{"step": n, "reward": 0.1 * k, "step_time": 3.0 + k} for n in range(1, 20) for k in range(4)]
+    assert read(lines(*rows)).steps["segment"].n_unique() <= 2
+
+
 def test_what_an_evaluation_took_is_told_by_its_row() -> None:
     step = {"loss": 0.5, "step_time": 9.0}
     run = read(

@@ -259,3 +259,27 @@ def test_a_poll_from_many_threads_is_safe(tmp_path: Path) -> None:
 def test_a_missing_path_is_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(TimeledgerError, match="no such file"):
         Live([tmp_path / "none"])
+
+
+class Stop(BaseException):
+    """Somebody clicked elsewhere while a long log was being read."""
+
+
+@pytest.mark.parametrize("after", [1, 2, 3])
+def test_a_poll_that_is_interrupted_goes_on_where_it_was(after: int, tmp_path: Path) -> None:
+    noise = "a line that says nothing of a step, over and over again\n" * 30_000
+    text = samples.keyvalue()
+    put(tmp_path / "one" / "train.log", text + noise + text.replace("step ", "step 1"))
+    put(tmp_path / "two" / "train.log", text)
+    seen: list[int] = []
+
+    def stop(done: int) -> None:
+        seen.append(done)
+        if len(seen) == after:
+            raise Stop
+
+    live = Live([tmp_path])
+    with pytest.raises(Stop):
+        live.poll(stop)
+    assert told(live.poll()) == anew(tmp_path)
+    assert seen == sorted(seen)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
+import parsers
 from tests.parsers import made_frameworks as made
 from tests.parsers.frameworks import column, events, noted, phases, read, setting
 
@@ -171,3 +173,37 @@ def test_steps_that_go_back_are_a_restart_with_a_clock_of_its_own() -> None:
 
 def test_the_end() -> None:
     assert read(made.prime_rl() + "00:05:00 SUCCESS RL trainer finished!\n", "prime_rl").info.ended == "finished"
+
+
+# --- a file a process ------------------------------------------------------------------------------------------------
+
+
+def apart(folder: Path, trainer: str = "logs/trainer/rank_0.log", orchestrator: str = "logs/orchestrator.log") -> None:
+    """The run as its two processes write it, each into its own file."""
+    lines = made.prime_rl().splitlines(keepends=True)
+    for name, of_trainer in ((orchestrator, False), (trainer, True)):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("".join(line for line in lines if ("Loss:" in line) == of_trainer))
+
+
+@pytest.mark.parametrize("trainer", ["logs/trainer/rank_0.log", "logs/trainer.log", "trainer.log"])
+def test_two_files_of_two_processes_are_the_run_that_one_capture_holds(tmp_path: Path, trainer: str) -> None:
+    apart(tmp_path / "my-run", trainer, trainer.split("/")[0].replace("logs", "logs/orchestrator.log").replace("trainer.log", "orchestrator.log"))  # fmt: skip
+    (run,) = parsers.read_all(tmp_path / "my-run")
+    whole = read(made.prime_rl(), "prime_rl")
+    assert run.name == "my-run"
+    assert run.steps.drop("line").equals(whole.steps.drop("line"))
+    assert run.extra["trainer/time"].to_list() == [8.25] * 5
+    assert run.phases.equals(whole.phases)
+
+
+def test_what_is_not_certain_stays_apart(tmp_path: Path) -> None:
+    apart(tmp_path / "two", orchestrator="logs/orchestrator_a.log")
+    (tmp_path / "two/logs/orchestrator_b.log").write_text(made.prime_rl().replace("Reward: 0.", "Reward: 1."))
+    assert len(parsers.read_all(tmp_path / "two")) == 3, "whose trainer is it?"
+    apart(tmp_path / "named", trainer="logs/other.log")
+    assert len(parsers.read_all(tmp_path / "named")) == 2
+    apart(tmp_path / "later")
+    late = tmp_path / "later/logs/trainer/rank_0.log"
+    late.write_text("".join(line.replace(f"Step {step} ", f"Step {step + 900} ") for step, line in enumerate(late.read_text().splitlines(keepends=True))))  # fmt: skip
+    assert len(parsers.read_all(tmp_path / "later")) == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from parsers.base import Head, Origin, Sure
-from parsers.prometheus import PROMETHEUS, between, recognises
+from parsers.prometheus import PROMETHEUS, recognises
 from timeledger.run import Run
 
 
@@ -97,13 +97,6 @@ def test_counters_that_go_back_are_a_restart_not_a_rate() -> None:
     run = read("1796026900\n" + page(5000) + "1796026910\n" + page(100))
     assert run.engine["gen_tok_s"].to_list() == [None, None]
     assert any("restarted" in note.text for note in run.notes)
-
-
-def test_scrapes_saved_in_two_files() -> None:
-    run = between(page(1000).encode(), page(4000).encode(), 30.0, Origin("after.txt"))
-    assert run.engine["gen_tok_s"].to_list() == [100.0]
-    assert run.engine["interval_s"].to_list() == [30.0]
-    assert between(b"", page(1).encode(), 1.0, Origin("x")).engine.is_empty()
 
 
 def test_older_and_other_engines() -> None:

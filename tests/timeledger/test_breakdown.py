@@ -238,6 +238,40 @@ def test_generation_beside_training_is_not_added() -> None:
     assert "overlap" in found.why
 
 
+def test_training_that_does_not_fit_beside_generation_runs_at_the_same_time() -> None:
+    """A loop of one's own, whose table says nothing: 30 s of rollout and 20 s of training in a step of 31 s."""
+    found = split(run_with([("rollout", "rollout", 30.0, None), ("update", "train", 20.0, None)], 31.0))
+    assert found.overlapped
+    assert seconds(found) == pytest.approx({"rollout": 30})
+    assert found.unexplained_s == pytest.approx(1)
+
+
+def test_who_waits_for_answers_does_not_make_them_meanwhile() -> None:
+    phases: list[Phase] = [("wait", "wait_for_rollout", 11.5, None), ("update", "train", 20.0, None), ("rollout", "rollout_async", 30.0, None)]  # fmt: skip
+    found = split(run_with(phases, 32.0))
+    assert found.overlapped
+    assert seconds(found) == pytest.approx({"update": 20, "wait": 11.5})
+    assert found.unexplained_s == pytest.approx(0.5)
+
+
+def test_what_does_not_fit_is_named() -> None:
+    phases: list[Phase] = [("rollout", "rollout_time", 20.0, None), ("update", "train_time", 10.0, None), ("reward", "reward_time", 5.0, None)]  # fmt: skip
+    found = split(run_with(phases, 31.0))
+    assert seconds(found) == pytest.approx({"rollout": 20, "update": 10})
+    assert not found.overlapped
+    assert "reward_time" in (found.why or "")
+
+
+def test_a_validation_before_training_is_no_step() -> None:
+    run = run_with([("rollout", "gen", 40.0, None), ("update", "update_actor", 19.0, None)], 60.0)
+    zero = {"segment": 0, "step": 0, "phase": "evaluation", "name": "testing", "overlaps": False, "seconds": 880.0}
+    row = schema.conform(pl.DataFrame({"segment": [0], "step": [0], "span": [1]}), schema.STEPS)
+    before = schema.conform(pl.DataFrame([zero]), schema.PHASES)
+    found = split(replace(run, steps=pl.concat([row, run.steps]), phases=pl.concat([before, run.phases])))
+    assert not found.overlapped
+    assert seconds(found) == pytest.approx({"rollout": 40, "update": 19})
+
+
 def test_phases_that_exceed_the_step_are_never_a_negative_rest() -> None:
     run = run_with([("rollout", "generation", 30.0, None), ("update", "train", 25.0, None)], 40.0, outside=False)
     found = split(run)

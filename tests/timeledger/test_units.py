@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from timeledger.units import DAY, show_number, show_seconds
+from timeledger.units import DAY, show_number, show_seconds, show_share
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,11 @@ def test_a_typed_whole_number_is_a_number() -> None:
     """Facts hold ints (8 GPUs), which Python 3.11 does not let ask whether they are whole."""
     assert show_number(8) == "8"
     assert show_number(1_000_000) == "1,000,000"
+
+
+@pytest.mark.parametrize(
+    ("share", "told"),
+    [(0.0, "0 %"), (0.004, "0.4 %"), (0.3, "30 %"), (0.994, "99 %"), (0.9951, "99.5 %"), (0.9999, "99.9 %"), (1 - 1e-12, "100 %"), (1.0, "100 %"), (1.73, "173 %"), (None, "—")],
+)  # fmt: skip
+def test_almost_all_is_not_all(share: float | None, told: str) -> None:
+    assert show_share(share) == told

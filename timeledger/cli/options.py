@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from typing import TYPE_CHECKING
 
@@ -68,12 +69,12 @@ def facts(args: argparse.Namespace) -> Facts:
         raise BadOption(f"--level {args.level:g}: a level lies between 0 and 1, such as 0.8.")
     for name in ("total_steps", "max_tokens", "eval_every", "save_every", "gpus", "gpu_gib", "gen_tok_s"):
         value = getattr(args, name)
-        if value is not None and value <= 0:
-            raise BadOption(f"--{name.replace('_', '-')} {value:g}: must be greater than 0.")
+        if value is not None and not 0 < value < math.inf:
+            raise BadOption(f"--{name.replace('_', '-')} {value:g}: must be a number greater than 0.")
     for name in ("eval_s", "save_s", "price"):
         value = getattr(args, name)
-        if value is not None and value < 0:
-            raise BadOption(f"--{name.replace('_', '-')} {value:g}: cannot be negative.")
+        if value is not None and not 0 <= value < math.inf:
+            raise BadOption(f"--{name.replace('_', '-')} {value:g}: must be a number, 0 or more.")
     return Facts(
         total_steps=args.total_steps,
         max_tokens=args.max_tokens,

@@ -1,0 +1,35 @@
+"""When a line was printed: its stamp, completed by the stamps before it. The run learns what a stamp leaves open."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from parsers.build import RunBuilder
+from parsers.text import YearlessClock, stamp, stamp_has_zone
+from timeledger.said import say
+
+
+def dated(build: RunBuilder, clock: YearlessClock, text: str) -> datetime | None:
+    """The stamp with a year in a text (a container's or a logger's), as UTC."""
+    at = stamp(text)
+    if at is not None:
+        clock.see(at)
+        build.zone_known = build.zone_known and stamp_has_zone(text)
+    return at
+
+
+def yearless(build: RunBuilder, clock: YearlessClock, text: str) -> datetime | None:
+    """The stamp without year and zone in a text, completed; the run notes that the year is a guess, if it is one."""
+    at = clock.read(text)
+    if at is not None:
+        build.zone_known = False
+        if not clock.sure:
+            build.note(
+                "guessed", say("time stamps carry no year: the latest one before the file's last write is taken")
+            )
+    return at
+
+
+def printed_at(build: RunBuilder, clock: YearlessClock, text: str) -> datetime | None:
+    """The stamp in a text, with a year or without one."""
+    return dated(build, clock, text) or yearless(build, clock, text)

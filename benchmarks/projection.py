@@ -65,7 +65,7 @@ def guess(moment: Moment, learned: Learned) -> Guess | None:
         case.repository, case.name, moment.share, error(elapsed + rest.mid), error(elapsed + rest.low), error(elapsed + rest.high),
         error(elapsed + left * elapsed / here), error(elapsed + left * average_s(clock)),
         error(own_total(moment.run, clock, case.steps)), error(elapsed + left * plain_s(clock)),
-        error(elapsed + left * nearest_pace(made.rows, (moment.left_s - made.extra_s) / left) + made.extra_s), is_flat(case), " ".join(reasons(made, clock, moment.timing, moment.growth)),
+        error(elapsed + left * nearest_pace(made.rows, (moment.left_s - made.extra_s) / left) + made.extra_s), is_flat(case), " ".join(reasons(made, clock, moment.growth)),
     )  # fmt: skip
 
 

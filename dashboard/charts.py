@@ -194,6 +194,7 @@ def add_band(figure: go.Figure, x: Floats, low: Floats, high: Floats, colour: st
         go.Scatter(
             x=small(np.concatenate([x[kept], x[kept][::-1]])),
             y=small(np.concatenate([low[kept], high[kept][::-1]])),
+            mode="lines",  # Plotly would add markers to a short one
             fill="toself",
             fillcolor=colour,
             line={"width": 0},

@@ -262,7 +262,7 @@ def switch(label: str, options: Sequence[str], now: str, name: str) -> str:
     """One of a few, kept in the link; its label is read aloud only."""
     picked = st.segmented_control(
         label, options, default=now, required=True, key=f"switch_{name}", label_visibility="collapsed",
-        persist_state="session", format_func=shown(options),
+        persist_state="session", format_func=shown(options), wrap=True,
     )  # fmt: skip
     state.choose_view(name, picked or options[0], options[0])
     return picked or options[0]

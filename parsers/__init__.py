@@ -16,7 +16,7 @@ from parsers.discover import RunSources, SourceFile, discover
 from parsers.formats import FORMATS
 from parsers.live import Live
 from parsers.merge import merge
-from parsers.rows import renames
+from parsers.renames import renames
 from parsers.source import Feeder, Told, detect_head, origin_of, read_whole
 from parsers.uploads import read_uploads as _read_uploads
 from timeledger.errors import BadLog, UnknownFormat, UnreadableSource

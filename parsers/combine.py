@@ -81,7 +81,7 @@ def events(sources: Sequence[Source]) -> pl.DataFrame:
             known = by_key.get(key, [])
             if place < len(known):
                 _fill(known[place], row)
-            elif not _fill_near(kept, row, each):
+            elif not _fill_near(kept, row):
                 new.append(row)
         for row in new:
             by_key.setdefault(_event_key(row), []).append(row)
@@ -108,7 +108,7 @@ def _fill(known: dict[str, Any], row: dict[str, Any]) -> None:
     known["text"] = known["text"] or row["text"]
 
 
-def _fill_near(kept: Iterable[dict[str, Any]], row: dict[str, Any], source: Source) -> bool:
+def _fill_near(kept: Iterable[dict[str, Any]], row: dict[str, Any]) -> bool:
     """An evaluation or checkpoint that took the very same seconds is the same one, a late console line or not."""
     if row["kind"] not in {"evaluation", "checkpoint"} or not row["seconds"]:
         return False

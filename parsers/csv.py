@@ -14,7 +14,9 @@ from parsers.base import NO, Confidence, Format, Head, Sure
 from parsers.build import RunBuilder
 from parsers.csv_shapes import Header, Shape, chart_parts, header_of, long_columns, shape_of, tag_of_file
 from parsers.documents import DocumentReader
-from parsers.rows import Pair, RowWriter, resolver, sort_out
+from parsers.renames import resolver
+from parsers.rows import RowWriter
+from parsers.sorting import Pair, sort_out
 from parsers.tagrows import TagRows
 from parsers.text import stamp, stamp_has_zone
 from parsers.trackers import MetricRows

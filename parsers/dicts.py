@@ -8,7 +8,7 @@ import re
 import warnings
 from typing import Any, Final
 
-from parsers.rows import Pair
+from parsers.sorting import Pair
 from parsers.values import Value, of_json, take
 
 #: Whole numbers below this are floats too.

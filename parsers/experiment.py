@@ -11,7 +11,7 @@ from typing import Any, Final
 from parsers.field_names import UNITS
 from parsers.keyvalue_lines import Line
 from parsers.marks import Mark
-from parsers.rows import Sorted
+from parsers.sorting import Sorted
 from parsers.text import is_stamped, stamp
 from timeledger import units
 

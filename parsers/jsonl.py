@@ -11,7 +11,9 @@ from parsers.dicts import flatten
 from parsers.evaluations import Evaluations
 from parsers.fields import spell
 from parsers.lines import LineReader
-from parsers.rows import RowWriter, Sorted, resolver, sort_out
+from parsers.renames import resolver
+from parsers.rows import RowWriter
+from parsers.sorting import Sorted, sort_out
 from parsers.text import Piece, stamp, stamp_has_zone
 from parsers.trackers import MetricRows, number
 from timeledger.run import Run

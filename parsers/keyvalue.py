@@ -18,8 +18,10 @@ from parsers.lines import LineReader
 from parsers.marks import Mark
 from parsers.moments import yearless
 from parsers.prose import may_tell
-from parsers.rows import RowWriter, Sorted, merge, resolver
+from parsers.renames import resolver
+from parsers.rows import RowWriter
 from parsers.shapes import Shapes
+from parsers.sorting import Sorted, merge
 from parsers.stepless import is_certain, take_generation
 from parsers.tables import TextTable
 from parsers.text import Bar, Piece, YearlessClock, stamp_has_zone

@@ -10,8 +10,11 @@ from typing import Final, Literal
 from parsers import clocks
 from parsers.fields import resolve, spell
 from parsers.marks import Mark
+from parsers.noise import is_noise, is_prose, is_sample
 from parsers.pairs import Scan, scan
-from parsers.rows import Pair, Resolver, Sorted, sort_out
+from parsers.prefixes import strip_prefix
+from parsers.renames import Resolver
+from parsers.sorting import Pair, Sorted, sort_out
 from parsers.text import Bar, bars, stamp, strip_actor
 from parsers.values import Value
 from timeledger.units import seconds
@@ -19,37 +22,6 @@ from timeledger.units import seconds
 _LONGEST: Final = 20_000
 #: Below this share of words outside of keys a line is a metric line and not prose.
 _PROSE: Final = 0.4
-
-_PREFIX: Final = re.compile(
-    r"\s*(?:"
-    r"\[?\d{4}[-/.]?\d{2}[-/.]?\d{2}[T _-]\d{2}:\d{2}:\d{2}(?:[.,]\d+)?(?:\s?(?:Z|UTC|[+-]\d{2}:?\d{2})\b)?\]?"
-    r"|\[?\d{2}[-/]\d{2} \d{2}:\d{2}:\d{2}(?:[.,]\d+)?\]?"
-    r"|\[?(?P<clock>[012]?\d:[0-5]\d:[0-5]\d)(?:[.,]\d+)?\]?(?=\s|\])"
-    r"|\[(?:INFO|DEBUG|WARNING)\|[^\]]{1,80}\]"
-    r"|\[?(?:DEBUG|INFO|SUCCESS|WARNING|WARN|NOTICE|TRACE|METRICS?)\b\]?(?::[\w.]+:)?"
-    r"|[\w.]+:[\w.<>]+:\d+(?=\s*[-|])"
-    r"|[IWEF]\d{4} (?P<glog>\d\d:\d\d:\d\d)[.\d]*\s+\d+ [\w./]+:\d+\]"
-    r"|[\w./\-]+\.(?:py|go|cc?|rs|jl|ts|js):\d+(?=\s*[\]:|-])"
-    r"|\[[\w./\-]+\.py(?::\d+| ?\(\d+\))?(?::\w+)?\]"
-    r"|\[(?:rank ?\d+|Rank ?\d+|PID \d+|[A-Z_]+ \d+ / \d+|pid[ :=]\d+|MainThread|MainProcess|cuda:\d)\]"
-    r"|[\w.\-]{1,40} - (?=(?:[\w.\-]{1,40} - )?(?:INFO|DEBUG|WARNING)\b)"
-    r"|(?:root|__main__|[\w.]*(?:logger|train|trainer|training|grpo|main)[\w.]*)(?=\s*(?:\||:? - ))"
-    r"|[-|:>]+(?=\s)"
-    r")"
-)  # fmt: skip
-_SUFFIX: Final = re.compile(r"\s{2,}[\w./\-]+\.py:\d+\s*$")
-_NOISE: Final = re.compile(
-    r"Dropping entry|Loading (?:checkpoint|safetensors|pt)|Capturing|Processed prompts|Generating rollouts"
-    r"|Cumul\.|Summary|\w=\S+ [<>]=? |time \(ms\) \||Traceback|\blast checkpoint\b| --[a-z][\w-]+[ =].* --[a-z]"
-)
-#: What `_NOISE` needs, found much faster.
-_NOISE_HINTS: Final = (
-    "Dropping entry", "Loading ", "Capturing", "Processed prompts", "Generating rollouts", "Cumul.", "Summary", " <", " >",
-    "time (ms)", "Traceback", "last checkpoint", " --",
-)  # fmt: skip
-_NOISE_START: Final = re.compile(
-    r"\s*(?:\[DEBUG\]|>>>|\$|#!|//|/\*|(?:import|from|def|class|return|for|if|print|assert|raise|self\.)\b[^|]*[:(=])"
-)
 _FINAL: Final = re.compile(
     r"^\W*(?:final|best|finished|training (?:finished|complete|done|took)|completed?|summary|resum\w+|load\w*|sav\w+|restor\w+"
     r"|baseline|before training|after training|overall|total training|mean over|averag\w+ over|results?\b)",
@@ -71,22 +43,9 @@ _EVALUATED: Final = re.compile(r"(?:reward|loss|acc|pass@|score|return|\bkl\b).*
 _EPOCH_SUMMARY: Final = re.compile(
     r"平均指标|(?:mean|avg|average|summary|finished|done|complete|end|took|统计)\b", re.IGNORECASE
 )
-_SAMPLE_WORDS: Final = (
-    "sample", "completion", "prompt", "question", "answer", "response", "gen", "rollout", "trajectory", "candidate", "example",
-    "group",
-)  # fmt: skip
-_SAMPLE: Final = re.compile(
-    rf"\b(?:{'|'.join(_SAMPLE_WORDS)})\s*(?:[\[#]\s*\d+|\s\d+\s*[:/\]]|\s*[:=]\s*['\"a-zA-Z一-鿿<])", re.IGNORECASE
-)
-_ANSWER: Final = re.compile(r"\b[KkiG]=\d+,|\bq='|问题\s*[:：]|答案\s*[:：]|模型输出", re.IGNORECASE)
-#: One saved answer of a rollout, as JSON.
-_SAVED: Final = re.compile(
-    r"\s*\{.*[\"'](?:prompts?|completions?|responses?|output|input|question|answer|messages|conversation|generated_text|trajectory)[\"']\s*:\s*[\"'\[{]"
-)
 #: The rank of the step of a line that may as well count batches.
 UNSURE: Final = 9
 _WORTH: Final = re.compile(r"\d")
-_NUMBERS: Final = re.compile(r"\d+")
 _WEAK: Final = frozenset({"ratio", "acc", "epoch", "sequences", "prompts", "prompt_len"})
 _WEAK_KEYS: Final = frozenset({"length", "max length", "min length", "score", "average", "entropy"})
 #: Keys without a column that only a training loop prints.
@@ -123,35 +82,12 @@ class Line:
     telling: bool = False
 
 
-def is_prose(text: str) -> bool:
-    """Many words and hardly a separator: told at the cost of counting characters."""
-    if text.count(" ") <= 16 or text.count("=") + text.count(":") + text.count("|") >= 2:
-        return False
-    return len(_NUMBERS.findall(text)) < 4 and len(text.split()) > 12  # blanks also line columns up
-
-
-def _is_noise(text: str) -> bool:
-    """A line of another program, of a source text, of a command."""
-    if _NOISE_START.match(text):
-        return True
-    return any(hint in text for hint in _NOISE_HINTS) and _NOISE.search(text) is not None
-
-
-def strip_prefix(text: str) -> tuple[str, str, str | None]:
-    """(prefix, rest, time of day): what loggers put before a message, as often as they do."""
-    at, clock = 0, None
-    while (match := _PREFIX.match(text, at)) and match.end() > at:
-        clock = match["clock"] or match["glog"] or clock
-        at = match.end()
-    return text[:at], _SUFFIX.sub("", text[at:]), clock
-
-
 def read_line(piece: str, look: Resolver) -> Line | None:
     """What a piece of text says, None when it is nothing for a run."""
     if len(piece) > _LONGEST or _WORTH.search(piece) is None or is_prose(piece):
         return None
     prefix, text, clock = strip_prefix(strip_actor(piece).text)
-    if not text.strip() or _is_noise(text) or (text[:2] in {"{'", '{"'} and _SAVED.match(text)):
+    if not text.strip() or is_noise(text):
         return None
     line = _read(text, look)
     if line is not None:
@@ -184,7 +120,7 @@ def _read(text: str, look: Resolver) -> Line | None:
     if bar is not None:
         line.kind = "mark"
         return line
-    if _EVAL.match(text) or _only_eval(values, found):
+    if _EVAL.match(text) or _only_eval(values):
         line.kind = "eval"
         if found.mark is None and (of := _EVAL_STEP.match(text)):
             line.mark = Mark(int(of[1]), None, 0 if of[2] else UNSURE)
@@ -200,7 +136,7 @@ def _read(text: str, look: Resolver) -> Line | None:
     if (
         line.kind in {"row", "metrics"}
         and not found.has_dict
-        and _is_sample(text)
+        and is_sample(text)
         and not (line.mark and line.known >= 3)
     ):
         return None
@@ -239,14 +175,6 @@ def _time_of_evaluation(values: Sorted, found: Scan) -> bool:
         values.clocks.clear()
         values.phases |= {} if took is None else {"evaluation": ("evaluation", took)}
     return any(phase == "evaluation" for phase, _ in values.phases.values())
-
-
-def _is_sample(text: str) -> bool:
-    """A line that prints an answer, or its number in a group of answers."""
-    low = text.lower()
-    if any(word in low for word in _SAMPLE_WORDS) and _SAMPLE.search(text):
-        return True
-    return ("=" in text or not text.isascii()) and _ANSWER.search(text) is not None
 
 
 def _kind_of(line: Line, found: Scan, share: float, telling: int) -> Kind:
@@ -289,7 +217,7 @@ def _sure_clocks(found: Scan) -> int:
     return sum(isinstance(value, Value) and value.glued and value.unit in {"s", "ms"} for _, value in found.pairs)
 
 
-def _only_eval(values: Sorted, found: Scan) -> bool:
+def _only_eval(values: Sorted) -> bool:
     """Every metric of the line is an evaluation's (`step:0 - val/...`)."""
     names = [key for key in values.extra if key != "remaining_s"]
     return not values.known and bool(names) and all(spell(key).startswith(("eval", "val")) for key in names)

@@ -71,16 +71,16 @@ class _NemoReader(TaggedReader):
                 self._config(found)
         elif "•" in text or (self._block and " - " in text):
             self._bullet(text, line)
-        elif "=====" in text and self._header(text, line):
+        elif "=====" in text and self._header(text):
             pass
         elif (":" in text or "Results" in text) and (title := next((name for name in _TITLES if name in text), None)):
-            self._open_block(_TITLES[title], text, line)
+            self._open_block(_TITLES[title], line)
         elif not self._words(text, line):
             self.rest(text, line)
 
     # --- steps and blocks ---------------------------------------------------------------------------------
 
-    def _header(self, text: str, line: int) -> bool:
+    def _header(self, text: str) -> bool:
         if match := _EPOCH.search(text):
             self._epoch, self._epochs = int(match[1]), int(match[2])
             self.build.setting("epochs", self._epochs, "NeMo-RL: epoch line", replace=True)
@@ -98,7 +98,7 @@ class _NemoReader(TaggedReader):
             return False
         return True
 
-    def _open_block(self, block: str, text: str, line: int) -> None:
+    def _open_block(self, block: str, line: int) -> None:
         self._block = block
         if block not in {"training", "timing"}:
             return

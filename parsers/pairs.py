@@ -15,7 +15,7 @@ from parsers.dicts import dict_pairs
 from parsers.fields import resolve
 from parsers.marks import Mark, leading_mark, take_marks
 from parsers.rewrites import usual
-from parsers.rows import Pair
+from parsers.sorting import Pair
 from parsers.values import Value, closing, take
 
 #: A key has at most this many words and characters.

@@ -12,7 +12,8 @@ from typing import Final
 
 from parsers import field_names as names
 from parsers.fields import spell_apart
-from parsers.keyvalue_lines import is_prose, strip_prefix
+from parsers.noise import is_prose
+from parsers.prefixes import strip_prefix
 
 _LETTERS: Final = re.compile(r"[a-z]+")
 #: Words of which every key with a meaning that is not spelled out in `field_names.EXACT` holds one (see `field_rules`).

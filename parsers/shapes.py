@@ -25,7 +25,7 @@ from parsers.experiment import (
 from parsers.field_rules import SHARES
 from parsers.keyvalue_lines import Line
 from parsers.marks import Mark
-from parsers.rows import Sorted
+from parsers.sorting import Sorted
 from parsers.text import stamp
 
 _VARYING: Final = b"0123456789-"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from parsers import fields
-from parsers.rows import Sorted
+from parsers.sorting import Sorted
 
 #: Columns that nothing but a training step has.
 _OWN: Final = frozenset({"truncated", "zero_std", "clipfrac", "kl", "adv_mean", "adv_std", "len_max", "grad_norm"})

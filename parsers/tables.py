@@ -6,7 +6,8 @@ import re
 from typing import Final
 
 from parsers.fields import resolve
-from parsers.rows import Pair, Resolver, Sorted, sort_out
+from parsers.renames import Resolver
+from parsers.sorting import Pair, Sorted, sort_out
 from parsers.values import take
 
 _RULE: Final = re.compile(r"[\s|+\-=:─━│┃┼╇╪┡┩├┤╞╡┌┐└┘┏┓┗┛┬┴┳┻┠┨]+$")

@@ -136,7 +136,7 @@ class EventReader:
             raise Malformed("an event without a time")
         values = [protobuf.blob(raw) for each in summaries for number, _, raw in protobuf.fields(each) if number == 1]
         for value in values:
-            tag, scalar = self._value(value, step)
+            tag, scalar = self._value(value)
             if scalar is not None:
                 self.rows.add(step, tag, scalar, wall)
                 if len(values) == 1:
@@ -149,7 +149,7 @@ class EventReader:
         if usual and value.endswith(b"\x15" + _FLOAT.pack(scalar)) and len(self._shapes) < _MAX_SHAPES:
             self._shapes[event[9 + len(place) : -4]] = tag
 
-    def _value(self, value: bytes, step: int) -> tuple[str, float | None]:
+    def _value(self, value: bytes) -> tuple[str, float | None]:
         """One Summary.Value: its tag and number. Texts of the trainer's arguments become settings on the way."""
         tag, scalar, tensor, plugin = "", None, b"", b""
         for number, wire, raw in protobuf.fields(value):

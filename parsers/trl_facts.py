@@ -34,7 +34,9 @@ _GPU_SHARE: Final = re.compile(r"actual GPU utilization = ([\d.]+)%")
 _ARGUMENT: Final = re.compile(r"\s*(?:\w+\()?([a-z_]\w{2,60})=('[^']*'|[^,()\[\]{}]+),\s*$")
 _SCRIPT: Final = re.compile(r"Script started on ")
 #: A trainer's class in a start-up line, a warning or a traceback tells the algorithm.
-_TRAINER: Final = re.compile(r"\b(GRPO|RLOO|PPO|OnlineDPO|NashMD|XPO|DPO|KTO|ORPO|CPO|SFT|Reward|PRM|GKD)(?:v2)?Trainer\b")
+_TRAINER: Final = re.compile(
+    r"\b(GRPO|RLOO|PPO|OnlineDPO|NashMD|XPO|DPO|KTO|ORPO|CPO|SFT|Reward|PRM|GKD)(?:v2)?Trainer\b"
+)
 _WANDB_RUN: Final = re.compile(r"(?:offline-)?run-(\d{8})_(\d{6})-\w+")
 
 

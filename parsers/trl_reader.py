@@ -227,7 +227,7 @@ class TrlReader(LineReader):
 
     def _take_dict(self, metrics: Metrics, text: str, line: int) -> None:
         kind = metrics.kind
-        if self._behind and self._for_earlier(metrics, text, line):
+        if self._behind and self._for_earlier(metrics, line):
             return
         if kind == "end":
             self._session.end(metrics, line)
@@ -241,7 +241,7 @@ class TrlReader(LineReader):
                 metrics, line, self._moment(text, metrics), text[max(0, metrics.start - 80) : metrics.start]
             )
 
-    def _for_earlier(self, metrics: Metrics, text: str, line: int) -> bool:
+    def _for_earlier(self, metrics: Metrics, line: int) -> bool:
         """Dicts leave the buffer in order: those of a finished training of the same process come first."""
         earlier = self._behind[0]
         if metrics.kind == "end":

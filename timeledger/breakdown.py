@@ -58,7 +58,7 @@ def breakdown(run: Run, clock: Clock, timing: Timing | None = None, facts: Facts
     rows = _used_rows(clock, top)
     if top.frame.is_empty() and top.overlapping.is_empty():
         return _without_phases(run, clock, timing, facts or Facts())
-    return _with_phases(run, rows, top)
+    return _with_phases(rows, top)
 
 
 # --- with phases -----------------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ def _used_rows(clock: Clock, top: TopPhases) -> pl.DataFrame:
     )
 
 
-def _with_phases(run: Run, rows: pl.DataFrame, top: TopPhases) -> Breakdown:
+def _with_phases(rows: pl.DataFrame, top: TopPhases) -> Breakdown:
     keys = ["segment", "step"]
     logged = pl.concat([top.frame, top.overlapping]).select(keys).unique()
     rows = rows.join(logged, on=keys, how="semi").join(_before_training(top), on=keys, how="anti")
@@ -124,7 +124,9 @@ def _with_phases(run: Run, rows: pl.DataFrame, top: TopPhases) -> Breakdown:
             seconds["wait"], kinds["wait"] = waiting, "inferred"
             rest -= waiting
     if not overlapped and top.within:
-        why = say("{names} would fill more than the step: taken as a part of another phase.", names=", ".join(top.within))
+        why = say(
+            "{names} would fill more than the step: taken as a part of another phase.", names=", ".join(top.within)
+        )
     if overlapped and why is None:
         why = say(
             "Generation and training overlap: a step takes as long as the longer of them; only what was waited for is shown."

@@ -116,7 +116,7 @@ def calibrate(analysis: Analysis, given: Mapping[str, Any] | None = None) -> Cal
         return found
     split = split_step(analysis, step_s, _tokens(found, given))
     _throughputs(found, analysis, split, _tokens(found, given) or _default_tokens(found, given))
-    _extra_work(found, analysis, made)
+    _extra_work(found, analysis)
     _fixed(found, analysis, split, made)
     found.take("startup_s", analysis.clock.warmup_s, "measured", say("slow first steps"))
     if made is not None:
@@ -252,7 +252,7 @@ def _throughputs(found: Calibration, analysis: Analysis, split: Split, tokens: f
         )
 
 
-def _extra_work(found: Calibration, analysis: Analysis, made: Forecast | None) -> None:
+def _extra_work(found: Calibration, analysis: Analysis) -> None:
     """Evaluations and checkpoints that come back."""
     names = {"evaluation": ("eval_every", "eval_s"), "checkpoint": ("save_every", "save_s")}
     for periodic in analysis.clock.periodic:

@@ -64,7 +64,7 @@ def clock(run: Run, facts: Facts | None = None) -> Clock:
     bars = run.progress.filter(pl.col("elapsed_s").is_finite()).sort("segment", "step", "elapsed_s")
     sessions = _sessions(run, rows, bars)
     if not sessions:
-        return _nothing(run, None, None, WHY_NONE)
+        return _nothing(None, None, WHY_NONE)
     courses = [sources.course(session) for session in sessions]
     if len(courses) == 1:
         courses = [sources.stretched(courses[0], sessions[0], run.info.train_runtime_s)]
@@ -98,7 +98,7 @@ def clock(run: Run, facts: Facts | None = None) -> Clock:
         step_s=kinds.step_s,
         periodic=kinds.periodic,
         covered=_covered(rows, table, source),
-        why=_why(sessions, courses),
+        why=_why(courses),
     )
 
 
@@ -133,7 +133,8 @@ def _rows(run: Run, top: TopPhases) -> pl.DataFrame:
 def _event_seconds(run: Run, steps: pl.DataFrame, top: TopPhases) -> pl.Series:
     """Seconds of evaluations and checkpoints logged as events, in the row that they follow: no step time holds them.
 
-    Left out where phases tell of such work, or where the step times themselves rise by about as much.
+    Left out where phases tell of such work, or where the step times themselves rise by about as much: in that row, or in
+    the next one where the loop's watch runs on until then.
     """
     none = pl.Series("seconds", np.zeros(steps.height))
     logged = set(top.frame["phase"].unique().to_list())
@@ -141,16 +142,20 @@ def _event_seconds(run: Run, steps: pl.DataFrame, top: TopPhases) -> pl.Series:
     events = run.events.filter(pl.col("kind").is_in(kinds) & (pl.col("seconds") > 0) & pl.col("step").is_not_null())
     if events.is_empty() or steps.is_empty():
         return none
-    keys = steps.select("segment", "step", "step_s").with_row_index("row")
+    took = pl.col("step_s") * pl.col("step").diff().over("segment").fill_null(1).clip(1)
+    keys = steps.select("segment", "step", took.alias("took")).with_row_index("row")
+    rise = pl.col("took") - pl.col("took").median()
+    keys = keys.with_columns(pl.max_horizontal(rise, rise.shift(-1).over("segment")).alias("rise"))
     placed = (
         events.select("segment", "step", "seconds")
         .sort("step")
         .join_asof(keys.sort("step"), on="step", by="segment", strategy="forward", check_sortedness=False)
     )
     placed = placed.filter(pl.col("row").is_not_null())
-    middle = keys["step_s"].median()
-    inside = placed.filter((pl.col("step_s") - middle) > 0.5 * pl.col("seconds")).height
-    if inside > 0.5 * placed.height:
+    always = placed["row"].n_unique() > 0.9 * steps.height > 3
+    # What is done in every row makes none of them rise; it lies inside as far as it fits.
+    within = placed.filter((pl.col("took") if always else 2 * pl.col("rise")) > pl.col("seconds")).height
+    if within > (0.95 if always else 0.5) * placed.height:
         return none
     sums = placed.group_by("row").agg(pl.col("seconds").sum())
     return keys.join(sums, on="row", how="left", maintain_order="left")["seconds"].fill_null(0.0)
@@ -326,13 +331,13 @@ def _covered(rows: pl.DataFrame, table: _Table, source: str) -> float | None:
     return share
 
 
-def _why(sessions: list[Session], courses: list[Course]) -> str | None:
+def _why(courses: list[Course]) -> str | None:
     if any(each.source == sources.NONE for each in courses):
         return say("Some sessions of this run tell no time; the elapsed time leaves them out.")
     return None
 
 
-def _nothing(run: Run, position: int | None, first: int | None, why: str) -> Clock:
+def _nothing(position: int | None, first: int | None, why: str) -> Clock:
     empty = schema.empty(CLOCK_STEPS)
     return Clock(sources.NONE, 0.0, None, None, None, (), empty, position, first, why=why)
 
@@ -344,7 +349,7 @@ def _only_total(run: Run, sessions: list[Session], last: int, first: int) -> Clo
     if total is None and len(sessions) == 1 and len(bar_s) and bar_step[-1] >= sessions[-1].step[-1]:
         total, done = float(bar_s[-1]), int(bar_step[-1] - sessions[-1].first)
     if total is None or total <= 0:
-        return _nothing(run, last, first, WHY_ONE if run.steps["at"].drop_nulls().n_unique() == 1 else WHY_NONE)
+        return _nothing(last, first, WHY_ONE if run.steps["at"].drop_nulls().n_unique() == 1 else WHY_NONE)
     return Clock(
         source=sources.RUN_TIME, resolution_s=0.0, elapsed_s=total, active_s=total, lost_s=None, segments=(),
         steps=schema.empty(CLOCK_STEPS), position=last, first_step=first, step_s=total / max(done, 1), why=WHY_TOTAL,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from timeledger.plan_inputs import PlanInputs
@@ -32,23 +32,25 @@ class Framework:
     tail: str = ""
 
 
+_TRL: Final = Framework(
+    "trl",
+    "TRL",
+    steps="max_steps",
+    prompts="per_device_train_batch_size x GPUs x gradient_accumulation_steps",
+    group="num_generations",
+    limit="max_completion_length",
+    answers_batch=True,
+    command="{name}={value}",
+    lead="GRPOConfig(",
+    quiet=(("logging_steps", "1"), ("save_strategy", '"no"'), ("eval_strategy", '"no"')),
+    joined=", ",
+    tail=", ...)",
+)
+#: Unsloth trains with TRL, on one GPU.
 FRAMEWORKS: Final[dict[str, Framework]] = {
     each.key: each
     for each in (
-        Framework(
-            "trl",
-            "TRL",
-            steps="max_steps",
-            prompts="per_device_train_batch_size x GPUs x gradient_accumulation_steps",
-            group="num_generations",
-            limit="max_completion_length",
-            answers_batch=True,
-            command="{name}={value}",
-            lead="GRPOConfig(",
-            quiet=(("logging_steps", "1"), ("save_strategy", '"no"'), ("eval_strategy", '"no"')),
-            joined=", ",
-            tail=", ...)",
-        ),
+        _TRL,
         Framework(
             "verl",
             "verl",
@@ -88,19 +90,11 @@ FRAMEWORKS: Final[dict[str, Framework]] = {
             quiet=(("--logging_steps", "1"), ("--save_strategy", "no"), ("--eval_strategy", "no")),
             tail=" ...",
         ),
-        Framework(
-            "unsloth",
-            "Unsloth",
-            steps="max_steps",
+        replace(
+            _TRL,
+            key="unsloth",
+            title="Unsloth",
             prompts="per_device_train_batch_size x gradient_accumulation_steps",
-            group="num_generations",
-            limit="max_completion_length",
-            answers_batch=True,
-            command="{name}={value}",
-            lead="GRPOConfig(",
-            quiet=(("logging_steps", "1"), ("save_strategy", '"no"'), ("eval_strategy", '"no"')),
-            joined=", ",
-            tail=", ...)",
         ),
     )
 }

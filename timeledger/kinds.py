@@ -58,6 +58,7 @@ def classify(run: Run, facts: Facts, top: TopPhases, rows: Rows) -> Kinds:
     excess = [gathered(rows, np.where(free, line.excess_s(rows), np.nan), taken | pause) for line in lines]
     mine = [excess[at] for at in own]
     periodic, periodic_s = priced(schedules, mine, facts, 0.1 * rows.coarse_s, whole=rows.whole)
+    schedules, periodic = _same_work(schedules, periodic)
     usual_s = gathered(rows, lines[0].excess_s(rows), taken | pause)
     kind, extra = _named(rows, schedules, warm, pause, usual_s, periodic_s)
     step_s = _now(rows, residue, length, kind, extra)
@@ -73,6 +74,19 @@ def classify(run: Run, facts: Facts, top: TopPhases, rows: Rows) -> Kinds:
         step_s=step_s,
         periodic=tuple(periodic),
     )
+
+
+def _same_work(schedules: list[Schedule], periodic: list[Periodic]) -> tuple[list[Schedule], list[Periodic]]:
+    """An evaluation that took no time where it was looked for, and slow steps at its very interval, are the same work."""
+    for at, each in enumerate(periodic):
+        if each.kind != "evaluation" or each.seconds or not each.every:
+            continue
+        for other, found in enumerate(periodic):
+            if found.kind == "unknown" and found.every == each.every:
+                schedules[at] = replace(schedules[at], rows=schedules[other].rows, edge=schedules[other].edge)
+                periodic[at] = replace(each, seconds=found.seconds)
+                return [*schedules[:other], *schedules[other + 1 :]], [*periodic[:other], *periodic[other + 1 :]]
+    return schedules, periodic
 
 
 def _near(rows: Rows, schedules: list[Schedule]) -> Mask:

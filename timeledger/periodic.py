@@ -161,7 +161,9 @@ def place(schedule: Schedule, excess_s: Floats, count: int) -> Schedule:
     rows, edge = schedule.rows, schedule.edge
     inner = rows + 1 < count
     here, there = excess_s[rows[inner & edge]], excess_s[rows[inner & edge] + 1]
-    if schedule.known_from == "phase":  # a phase belongs to its row, unless the clock says plainly that the next one paid
+    if (
+        schedule.known_from == "phase"
+    ):  # a phase belongs to its row, unless the clock says plainly that the next one paid
         took = _middle(schedule.seconds)
         if not (_middle(there) > 0.5 * took > 2 * _middle(here) and took > 0):
             return schedule
@@ -206,7 +208,7 @@ def find_period(step: Ints, span: Ints, spike: Mask, taken: Mask) -> tuple[int, 
     best: tuple[float, int, int] | None = None
     periods = _candidates(step[at], span[at])
     for period in periods:
-        for offset in _offsets(step[at], span[at], period):
+        for offset in _offsets(step[at], period):
             chance = _chance(step, span, spike, taken, period, offset, len(periods))
             if chance is not None and (best is None or chance < best[0] - 1e-9):
                 best = (chance, period, offset)
@@ -228,7 +230,7 @@ def _candidates(steps: Ints, span: Ints) -> list[int]:
     return [period for period in found if period >= 2][:120]
 
 
-def _offsets(steps: Ints, span: Ints, period: int) -> list[int]:
+def _offsets(steps: Ints, period: int) -> list[int]:
     """Offsets to try: multiples of the period, and the commonest remainder."""
     left, count = np.unique(steps % period, return_counts=True)
     usual = int(left[np.argmax(count)])

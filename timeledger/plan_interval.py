@@ -33,7 +33,7 @@ def interval(inputs: PlanInputs) -> tuple[Span, tuple[str, ...]]:
             words.append(
                 say(
                     "{input} {range}: {low} to {high}",
-                    input=LABELS[name], range=_show(name, ends), low=_share(-least), high=_share(most),
+                    input=LABELS[name], range=_show(ends), low=_share(-least), high=_share(most),
                 )
             )  # fmt: skip
     if inputs.spread is not None:
@@ -92,7 +92,7 @@ def _from_run(inputs: PlanInputs, name: str) -> bool:
     return inputs.source(name).text not in {"default", "typed in"}
 
 
-def _show(name: str, ends: Bounds) -> str:
+def _show(ends: Bounds) -> str:
     low, high = (units.show_number(end) for end in ends)
     return f"{low}..{high}"
 

@@ -75,8 +75,8 @@ def project(
         worst_case_s=worst,
         level=facts.level,
         method="drifting level of ordinary steps + scheduled extra work",
-        because=reasons(made, clock, timing, growth),
-        warnings=warnings(made, run, clock, growth, facts),
+        because=reasons(made, clock, growth),
+        warnings=warnings(made, clock, growth),
         too_early=made.open_cycle or float(made.rows.span.sum()) < ENOUGH_STEPS,
         fan=fan(made, facts.level, worst),
     )

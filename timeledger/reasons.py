@@ -6,8 +6,7 @@ import math
 from typing import Final
 
 from timeledger.forecast import Forecast
-from timeledger.results import Clock, Facts, Growth, Timing
-from timeledger.run import Run
+from timeledger.results import Clock, Growth
 from timeledger.said import say
 from timeledger.units import show_number, show_seconds
 
@@ -17,7 +16,7 @@ _MOVED: Final = 0.03
 ENOUGH_ROWS: Final = 4
 
 
-def reasons(made: Forecast, clock: Clock, timing: Timing, growth: Growth) -> tuple[str, ...]:
+def reasons(made: Forecast, clock: Clock, growth: Growth) -> tuple[str, ...]:
     """Why the projection says what it says."""
     level = made.level
     said = [say("{steps} steps to come at {time} each.", steps=f"{made.steps_left:,}", time=show_seconds(made.step_s))]
@@ -27,7 +26,7 @@ def reasons(made: Forecast, clock: Clock, timing: Timing, growth: Growth) -> tup
             say("The latest steps take {recent}, all ordinary steps so far {overall}.", recent=recent, overall=overall)
         )
     said += [each.words for each in made.extras if each.words]
-    said += _length(made, timing, growth)
+    said += _length(made, growth)
     if clock.warmup_steps:
         said.append(_slow_start(clock))
     if clock.lost_s:
@@ -56,7 +55,7 @@ def _slow_start(clock: Clock) -> str:
     )
 
 
-def _length(made: Forecast, timing: Timing, growth: Growth) -> list[str]:
+def _length(made: Forecast, growth: Growth) -> list[str]:
     """What the answers' length does to the projection."""
     said: list[str] = []
     pull, limit = made.pull, growth.limit
@@ -91,7 +90,7 @@ def _length(made: Forecast, timing: Timing, growth: Growth) -> list[str]:
     return said
 
 
-def warnings(made: Forecast, run: Run, clock: Clock, growth: Growth, facts: Facts) -> tuple[str, ...]:
+def warnings(made: Forecast, clock: Clock, growth: Growth) -> tuple[str, ...]:
     """What could break the projection."""
     said: list[str] = []
     level = made.level

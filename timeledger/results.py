@@ -172,7 +172,6 @@ class Timing:
     train_tok_s: float | None
     train_tok_s_from: str | None
     quality: float | None
-    residual_share: float | None
     points: pl.DataFrame
     sentence: str
     why: str | None = None

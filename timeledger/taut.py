@@ -33,14 +33,14 @@ def _knots(x: list[float], low: list[float], high: list[float]) -> tuple[list[fl
     under_x, under_y, under_at = [x[0]], [start], 0
     for i in range(1, n):
         over_at = _push(over_x, over_y, over_at, x[i], high[i], 1.0, under_x, under_y, under_at, knots_x, knots_y)
-        under_at = _catch_up(under_x, under_y, under_at, knots_x[-1])
+        under_at = _catch_up(under_x, under_at, knots_x[-1])
         under_at = _push(under_x, under_y, under_at, x[i], low[i], -1.0, over_x, over_y, over_at, knots_x, knots_y)
-        over_at = _catch_up(over_x, over_y, over_at, knots_x[-1])
+        over_at = _catch_up(over_x, over_at, knots_x[-1])
     tail_x, tail_y = over_x[over_at + 1 :], over_y[over_at + 1 :]
     return knots_x + tail_x, knots_y + tail_y
 
 
-def _catch_up(hull_x: list[float], hull_y: list[float], head: int, apex_x: float) -> int:
+def _catch_up(hull_x: list[float], head: int, apex_x: float) -> int:
     """The hull's head after the apex moved along it."""
     while head < len(hull_x) - 1 and hull_x[head] < apex_x:
         head += 1

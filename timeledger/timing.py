@@ -106,10 +106,9 @@ def fit_timing(run: Run, clock: Clock, facts: Facts | None = None, rows: Rows | 
     driver, line, why = choose(rows)
     x = driver_values(rows, driver)
     points = _points(rows, x, line)
-    quality, spread = _quality(rows, x, line)
-    fixed, per_token = _spans(rows, x, line, driver)
+    fixed, per_token = _spans(rows, x, line)
     return Timing(
-        driver, fixed, per_token, gen, gen_from, train, train_from, quality, spread, points,
+        driver, fixed, per_token, gen, gen_from, train, train_from, _quality(rows, x, line), points,
         _sentence(rows, driver, fixed, per_token), why,
     )  # fmt: skip
 
@@ -198,21 +197,17 @@ def _points(rows: Rows, x: Array, line: Line | None) -> pl.DataFrame:
     return frame.with_columns(pl.col("x", "wall_s", "fitted_s").fill_nan(None))
 
 
-def _quality(rows: Rows, x: Array, line: Line | None) -> tuple[float | None, float | None]:
-    """Share of the variance explained (0..1), and the residual's standard deviation over the mean step."""
-    if len(rows) < 3:
-        return None, None
-    mean = float(np.mean(rows.wall_s))
-    if line is None:
-        return None, float(np.std(rows.wall_s)) / mean
+def _quality(rows: Rows, x: Array, line: Line | None) -> float | None:
+    """Share of the variance explained, 0..1."""
+    if len(rows) < 3 or line is None:
+        return None
     known = np.isfinite(x)
     residual = rows.wall_s[known] - line.at(x[known])
     power = float(np.var(rows.wall_s[known]))
-    quality = max(0.0, 1 - float(np.var(residual)) / power) if power > 0 else None
-    return quality, float(np.std(residual)) / mean
+    return max(0.0, 1 - float(np.var(residual)) / power) if power > 0 else None
 
 
-def _spans(rows: Rows, x: Array, line: Line | None, driver: Driver) -> tuple[Span | None, Span | None]:
+def _spans(rows: Rows, x: Array, line: Line | None) -> tuple[Span | None, Span | None]:
     """Fixed and per-token cost with 90 % bounds, both kept inside what is possible (neither negative)."""
     if line is None:
         return None, None

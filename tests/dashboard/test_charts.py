@@ -248,3 +248,9 @@ def test_whole_runs_and_saved_time_have_colours_that_no_phase_has() -> None:
     phases = {look.colour(dark) for look in LOOKS.values() for dark in (False, True)}
     for theme in (LIGHT, DARK):
         assert not {theme.whole, theme.less} & phases
+
+
+def test_a_short_band_has_no_markers() -> None:
+    figure = charts.blank(False)
+    charts.add_band(figure, np.arange(3.0), np.zeros(3), np.ones(3), "#123456", "interval")
+    assert figure.data[0].mode == "lines"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sysconfig
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,23 +15,8 @@ from hypothesis import strategies as st
 from parsers.base import Origin, Sure
 from parsers.keyvalue import KEYVALUE
 from parsers.windows import make_head
-from timeledger.run import Run
-
-
-def read(text: str, mapping: tuple[tuple[str, str], ...] = ()) -> Run:
-    reader = KEYVALUE.open(Origin("train.log", mapping=mapping))
-    reader.feed(text.encode())
-    (run,) = reader.runs()
-    return run
-
-
-def sure(text: str) -> Sure:
-    return KEYVALUE.recognises(make_head(Origin("train.log"), text.encode(), True)).sure
-
-
-def column(run: Run, name: str) -> list[float | None]:
-    return run.steps[name].to_list()
-
+from tests.parsers.alike import same_in_pieces
+from tests.parsers.loops import column, read, sure
 
 # --- one run, many syntaxes --------------------------------------------------------------------------------------
 
@@ -123,17 +109,8 @@ def test_any_split_gives_the_same_run(cuts: list[int]) -> None:
         f"step {n} | reward 0.{n} | time {n * 10 + n % 3}s\n  kl: 0.0{n}\nAverage Reward: 0.5\n" for n in range(1, 9)
     ]
     data = "".join(lines).encode()
-    whole = read(data.decode())
-    reader = KEYVALUE.open(Origin("train.log"))
-    at = 0
-    for cut in [*sorted(data.find(b"\n", cut) + 1 for cut in cuts if data.find(b"\n", cut) >= 0), len(data)]:
-        reader.feed(data[at:cut])
-        reader.runs()
-        at = max(at, cut)
-    (split,) = reader.runs()
-    assert split.steps.equals(whole.steps)
-    assert split.extra.equals(whole.extra)
-    assert split.notes == whole.notes
+    ends = sorted(data.find(b"\n", cut) + 1 for cut in cuts if data.find(b"\n", cut) >= 0)
+    assert same_in_pieces(KEYVALUE, (data[start:end] for start, end in pairwise([0, *ends, len(data)])))
 
 
 # --- lines -------------------------------------------------------------------------------------------------------

@@ -5,26 +5,10 @@ from __future__ import annotations
 import pytest
 
 import parsers
-from parsers.base import Origin, Sure
-from parsers.keyvalue import KEYVALUE
-from parsers.windows import make_head
+from parsers.base import Sure
+from tests.parsers.loops import column, read, sure
 from timeledger.errors import BadOption
 from timeledger.run import Run
-
-
-def read(text: str, mapping: tuple[tuple[str, str], ...] = ()) -> Run:
-    reader = KEYVALUE.open(Origin("train.log", mapping=mapping))
-    reader.feed(text.encode())
-    (run,) = reader.runs()
-    return run
-
-
-def sure(text: str) -> Sure:
-    return KEYVALUE.recognises(make_head(Origin("train.log"), text.encode(), True)).sure
-
-
-def column(run: Run, name: str) -> list[float | None]:
-    return run.steps[name].to_list()
 
 
 def phases(run: Run) -> dict[tuple[int, str], float]:

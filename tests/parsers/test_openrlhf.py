@@ -10,6 +10,7 @@ from parsers.base import Head, Origin, Reader, Sure
 from parsers.openrlhf import OPENRLHF_CONSOLE
 from parsers.openrlhf_config import flags, namespace
 from parsers.text import Pieces
+from tests.parsers.alike import same_in_pieces
 from timeledger.run import Run
 
 MODIFIED = datetime(2026, 3, 1, tzinfo=UTC)
@@ -236,12 +237,6 @@ def test_bad_lines_never_raise(bad: str) -> None:
 
 def test_any_split_gives_the_same_run() -> None:
     text = "\n".join([step(1), episode(2, "00:10"), step(2), episode(2, "00:40"), step(3)]) + "\n"
-    whole, parts = open_it(), open_it()
-    whole.feed(text.encode())
-    for each in text.splitlines(keepends=True):
-        parts.feed(each.encode())
-        parts.runs()
-    first, second = whole.runs()[0], parts.runs()[0]
-    assert first.info == second.info
-    assert first.steps.drop("line").equals(second.steps.drop("line"), null_equal=True)
-    assert first.progress.drop("line").equals(second.progress.drop("line"))
+    assert same_in_pieces(
+        OPENRLHF_CONSOLE, text.encode().splitlines(keepends=True), Origin("train.log", modified=MODIFIED)
+    )

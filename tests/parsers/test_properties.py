@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from parsers import FORMATS, read_all
 from parsers.base import Format, Origin
 from parsers.source import Feeder
+from tests.parsers.alike import same, same_in_pieces
 from tests.parsers.samples import samples
 from timeledger.errors import TimeledgerError
 from timeledger.run import Run
@@ -31,23 +31,6 @@ FEW = settings(
 
 def read(name: str, data: bytes) -> tuple[Run, ...]:
     return read_all(data, name=SAMPLES[name][0])
-
-
-def frames(runs: tuple[Run, ...]) -> list[Any]:
-    """Everything a reader says, comparable."""
-    return [
-        (
-            run.steps.to_dict(as_series=False), run.phases.to_dict(as_series=False), run.engine.to_dict(as_series=False),
-            run.events.to_dict(as_series=False), run.progress.to_dict(as_series=False), run.extra.to_dict(as_series=False),
-            run.info.model_dump(exclude={"last_write"}), run.notes,
-        )
-        for run in runs
-    ]  # fmt: skip
-
-
-def same(a: tuple[Run, ...], b: tuple[Run, ...]) -> bool:
-    """Equal in all they say; nan equals nan."""
-    return repr(frames(a)) == repr(frames(b))
 
 
 def test_every_registered_format_has_a_sample() -> None:
@@ -76,6 +59,16 @@ def test_any_split_into_blocks_reads_the_same(name: str, data: st.DataObject) ->
         feeder.feed(raw[start:end])
     feeder.finish()
     assert same(feeder.runs(), read(name, raw))
+
+
+@pytest.mark.parametrize("name", [each for each in EVERY if BY_NAME[each].kind == "document"])
+@FEW
+@given(data=st.data())
+def test_a_document_may_come_in_blocks(name: str, data: st.DataObject) -> None:
+    """A large one does: only its first blocks are collected before its format is known."""
+    file, raw = SAMPLES[name]
+    cut = data.draw(st.integers(0, len(raw)))
+    assert same_in_pieces(BY_NAME[name], (raw[:cut], raw[cut:]), Origin(file))
 
 
 @pytest.mark.parametrize("name", [each for each in EVERY if BY_NAME[each].kind != "document"])

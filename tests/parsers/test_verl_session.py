@@ -11,9 +11,11 @@ import pytest
 
 from parsers.base import Origin, Sure
 from parsers.build import RunBuilder
+from parsers.verl import VERL
 from parsers.verl_jsonl import VERL_JSONL
 from parsers.verl_keys import apply
-from tests.parsers.verl_lines import STEP, line, open_verl, read, read_all, sure
+from tests.parsers.alike import same_in_pieces
+from tests.parsers.verl_lines import STEP, line, read, read_all, sure
 from timeledger.run import Run
 
 # --- the session ----------------------------------------------------------------------------------------------
@@ -200,15 +202,7 @@ def test_any_split_gives_the_same_run() -> None:
         "\n".join([*CONFIG, "Total training steps: 3", line(1), line(2, timing_s__testing=20.0), "tail", line(3)])
         + "\n"
     )
-    whole, parts = open_verl(), open_verl()
-    whole.feed(text.encode())
-    for each in text.splitlines(keepends=True):
-        parts.feed(each.encode())
-        parts.runs()
-    first, second = whole.runs()[0], parts.runs()[0]
-    assert first.info == second.info
-    for name in ("steps", "phases", "events", "extra"):
-        assert getattr(first, name).equals(getattr(second, name), null_equal=True), name
+    assert same_in_pieces(VERL, text.encode().splitlines(keepends=True))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from parsers.base import Head, Origin, Reader, Sure
 from parsers.build import RunBuilder
 from parsers.text import Pieces, YearlessClock
 from parsers.vllm import VLLM, EngineLines, recognises
+from tests.parsers.alike import same_in_pieces
 from timeledger.run import Run
 
 MODIFIED = datetime(2026, 3, 1, tzinfo=UTC)
@@ -242,14 +243,9 @@ def test_any_split_gives_the_same_run() -> None:
             "(EngineCore pid=2) INFO 12-31 10:00:10 [e.py:1] It took 4.1 seconds to fall asleep.",
         ]
     )
-    whole, parts = open_vllm(), open_vllm()
-    whole.feed((text + "\n").encode())
-    for line in text.splitlines(keepends=True):
-        parts.feed(line.encode() if line.endswith(("\n", "\r")) else (line + "\n").encode())
-        parts.runs()
-    first, second = whole.runs()[0], parts.runs()[0]
-    assert first.engine.drop("line").equals(second.engine.drop("line"))
-    assert first.events.drop("line").equals(second.events.drop("line"))
+    assert same_in_pieces(
+        VLLM, (text + "\n").encode().splitlines(keepends=True), Origin("server.log", modified=MODIFIED)
+    )
 
 
 def test_bad_content_never_raises() -> None:

@@ -307,7 +307,7 @@ def timing(fixed: float | None, per_token: float, gen_tok_s: float | None = None
     span = None if fixed is None else Span(fixed, fixed, fixed)
     return Timing(
         driver="mean", fixed_s=span, s_per_token=Span(per_token, per_token, per_token), gen_tok_s=gen_tok_s, gen_tok_s_from=None,
-        train_tok_s=None, train_tok_s_from=None, quality=None, residual_share=None, points=pl.DataFrame(), sentence="",
+        train_tok_s=None, train_tok_s_from=None, quality=None, points=pl.DataFrame(), sentence="",
     )  # fmt: skip
 
 

@@ -548,6 +548,38 @@ def test_the_interval_is_that_of_the_events_and_not_of_the_rows(every: int) -> N
     assert work.seconds == pytest.approx(60, rel=0.15)
 
 
+@pytest.mark.parametrize(
+    ("said", "paid", "timed"),
+    [(9, 10, True), (9, 10, False), (9, 11, False), (10, 10, True), (10, 10, False), (10, 11, True), (10, 11, False)],
+)
+def test_an_evaluation_inside_the_step_times_is_counted_once(said: int, paid: int, timed: bool) -> None:
+    """The loop prints the evaluation before or after its step's line, and its watch stops there or runs on."""
+    run, truth = simulate(Plan(steps=105, planned=200, noise=0.02), "step_s")
+    extra = pl.when((pl.col("step") % 10 == paid % 10) & (pl.col("step") > 9)).then(40.0).otherwise(0.0)
+    run = replace(run, steps=run.steps.with_columns(pl.col("step_s") + extra))
+    events = [
+        {"segment": 0, "step": step, "kind": "evaluation", "seconds": 40.0 if timed else None}
+        for step in range(said, 105, 10)
+    ]
+    frame = pl.DataFrame(events, schema_overrides={"seconds": pl.Float64})
+    found = clock(replace(run, events=schema.conform(frame, schema.EVENTS)))
+    assert found.elapsed_s == pytest.approx(truth.step_s.sum() + 10 * 40, rel=1e-6)
+    work = one(found)
+    assert (work.kind, work.every) == ("evaluation", 10)
+    assert work.seconds == pytest.approx(40, rel=0.05)
+    assert found.steps.filter(pl.col("kind") == "evaluation")["step"].to_list() == list(range(paid, 106, 10))
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_an_evaluation_after_every_step_lies_inside_where_it_fits(inside: bool) -> None:
+    run, truth = simulate(Plan(steps=60), "step_s")
+    if inside:
+        run = replace(run, steps=run.steps.with_columns(pl.col("step_s") + 40.0))
+    events = [{"segment": 0, "step": step, "kind": "evaluation", "seconds": 40.0} for step in range(1, 61)]
+    found = clock(replace(run, events=schema.conform(pl.DataFrame(events), schema.EVENTS)))
+    assert found.elapsed_s == pytest.approx(truth.step_s.sum() + 60 * 40, rel=1e-6)
+
+
 def test_an_evaluation_due_at_the_last_row_is_not_paid_yet() -> None:
     run, _ = simulate(Plan(steps=100, planned=500, eval_every=100, eval_s=40.0), "stamps", settings={"eval_steps": 100})
     assert one(clock(run)).seconds is None

@@ -6,14 +6,12 @@ import argparse
 import sys
 from typing import Final
 
-from timeledger.errors import BadOption
-
 HELP: Final = "the whole experiment: set-up, smoke tests, run, evaluation; GPU-hours and money"
 EPILOG: Final = """examples:
   timeledger account --from smoke-run.log --steps 200 --eval-questions 1319 --gpus 1 --price 2 --currency EUR
   timeledger account --load plan.toml --runs 3 --reruns 1 --html account.html
 """
-#: Option -> (field, seconds of its unit, help).
+#: Option -> (field, help).
 TIMES: Final = {
     "setup": ("setup_s", "installing the environment (1h)"),
     "download": ("download_s", "model and data (10m)"),
@@ -44,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     from timeledger.account import account, account_inputs
     from timeledger.account_page import to_html, to_markdown
     from timeledger.cli import text_plan
-    from timeledger.cli.planning import planned, write
+    from timeledger.cli.planning import duration, planned, write
     from timeledger.document import to_json
     from timeledger.document_plan import AccountDocument, plan_part
     from timeledger.plan import estimate
@@ -52,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     made = planned(args)
     made.tell()
     values: dict[str, float | int | None] = {
-        field: _seconds(name, getattr(args, name.replace("-", "_"))) for name, (field, _) in TIMES.items()
+        field: duration(f"--{name}", getattr(args, name.replace("-", "_"))) for name, (field, _) in TIMES.items()
     }
     values |= {name: getattr(args, name) for name in ("runs", "reruns", "watts")}
     found = account(made.inputs, account_inputs(values), made.framework)
@@ -65,20 +63,3 @@ def run(args: argparse.Namespace) -> int:
     else:
         text_plan.account(found)
     return 0
-
-
-def _seconds(name: str, text: str | None) -> float | None:
-    """A duration; a bare number counts seconds.
-
-    Raises:
-        BadOption: no duration, or a negative one.
-    """
-    from timeledger import units
-
-    if text is None:
-        return None
-    value = units.number(text)
-    value = units.seconds(text) if value is None else value
-    if value is None or not 0 <= value < float("inf"):
-        raise BadOption(f"--{name} {text}: wants a time such as 90m, 1h30m or 600s.")
-    return value

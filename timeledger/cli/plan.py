@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     """Calculate and print."""
     from timeledger.against import against
     from timeledger.cli import text_plan
-    from timeledger.cli.planning import one_run, planned, write
+    from timeledger.cli.planning import duration, one_run, planned, write
     from timeledger.document import to_json
     from timeledger.document_plan import plan_document
     from timeledger.ladder import ladder
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     made.tell()
     answer = estimate(made.inputs)
     swept = _sweep(made.inputs, args.sweep) if args.sweep else None
-    rungs = ladder(made.inputs, made.framework, _seconds(args.load_s)) if args.ladder else None
+    rungs = ladder(made.inputs, made.framework, duration("--load-s", args.load_s)) if args.ladder else None
     compared = against(made.inputs, one_run(args.against, "--against")) if args.against else None
     if args.save:
         write(args.save, to_toml(made.inputs))
@@ -85,15 +85,3 @@ def _sweep(inputs: PlanInputs, text: str) -> SweepPart:
     if not equals or not wanted:
         raise BadOption(f'--sweep "{text}": wants FIELD=A,B,C, such as group_size=4,8,16.')
     return sweep_part(field, sweep(inputs, field, wanted))
-
-
-def _seconds(text: str | None) -> float | None:
-    from timeledger import units
-
-    if text is None:
-        return None
-    value = units.number(text)
-    value = units.seconds(text) if value is None else value
-    if value is None or not 0 <= value < float("inf"):
-        raise BadOption(f"--load-s {text}: wants seconds, 0 or more.")
-    return value

@@ -227,3 +227,20 @@ def one_run(path: str, option: str) -> Analysis:
             f"{option} {path}: holds {len(runs)} runs ({', '.join(each.name for each in runs[:5])}); name one."
         )
     return analyse(runs[0])
+
+
+def duration(option: str, text: str | None) -> float | None:
+    """A duration in seconds; a bare number counts seconds.
+
+    Raises:
+        BadOption: no duration, or a negative one.
+    """
+    from timeledger import units
+
+    if text is None:
+        return None
+    value = units.number(text)
+    value = units.seconds(text) if value is None else value
+    if value is None or not 0 <= value < float("inf"):
+        raise BadOption(f"{option} {text}: wants a time such as 90m, 1h30m or 600s.")
+    return value

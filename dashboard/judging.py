@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from dashboard.load import Entry, Newest, facts
+from dashboard.follower import Newest
+from dashboard.load import Entry, facts
 from timeledger.advice import Advised, advise
 from timeledger.compare import Ledger, within
 from timeledger.gates import Checked

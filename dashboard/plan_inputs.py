@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import load, parts, planning, state
 from dashboard.language import mark, retold, t
@@ -34,7 +36,6 @@ class Input:
     least: float
     by: float
     help: str
-    optional: bool = False
 
 
 MAIN: Final = (
@@ -47,16 +48,16 @@ MAIN: Final = (
     Input("steps", mark("Steps"), 1, 10, mark("Optimizer steps of the whole run")),
 )  # fmt: skip
 MORE: Final = (
-    Input("max_tokens", mark("Limit on answer tokens"), 1, 64, mark("Only checked against the mean length"), True),
-    Input("eval_every", mark("An evaluation every … steps"), 1, 10, "", True),
-    Input("eval_s", mark("Seconds of one evaluation"), 0.0, 10.0, "", True),
-    Input("eval_questions", mark("Evaluation questions"), 1, 100, mark("Of one evaluation: gives its error, and what fewer would cost"), True),
-    Input("accuracy", mark("Accuracy now, 0 to 1"), 0.0, 0.05, mark("For the error of an evaluation and for groups without signal"), True),
-    Input("truncated", mark("Share of answers cut, 0 to 1"), 0.0, 0.01, mark("A tighter limit is proposed only where few are cut now"), True),
-    Input("save_every", mark("A checkpoint every … steps"), 1, 10, "", True),
-    Input("save_s", mark("Seconds of one checkpoint"), 0.0, 10.0, "", True),
-    Input("gpus", mark("GPUs"), 1, 1, mark("Gives GPU-hours"), True),
-    Input("price_per_gpu_hour", mark("Price of a GPU-hour"), 0.0, 0.1, mark("Gives the cost"), True),
+    Input("max_tokens", mark("Limit on answer tokens"), 1, 64, mark("Only checked against the mean length")),
+    Input("eval_every", mark("An evaluation every … steps"), 1, 10, ""),
+    Input("eval_s", mark("Seconds of one evaluation"), 0.0, 10.0, ""),
+    Input("eval_questions", mark("Evaluation questions"), 1, 100, mark("Of one evaluation: gives its error, and what fewer would cost")),
+    Input("accuracy", mark("Accuracy now, 0 to 1"), 0.0, 0.05, mark("For the error of an evaluation and for groups without signal")),
+    Input("truncated", mark("Share of answers cut, 0 to 1"), 0.0, 0.01, mark("A tighter limit is proposed only where few are cut now")),
+    Input("save_every", mark("A checkpoint every … steps"), 1, 10, ""),
+    Input("save_s", mark("Seconds of one checkpoint"), 0.0, 10.0, ""),
+    Input("gpus", mark("GPUs"), 1, 1, mark("Gives GPU-hours")),
+    Input("price_per_gpu_hour", mark("Price of a GPU-hour"), 0.0, 0.1, mark("Gives the cost")),
 )  # fmt: skip
 #: Changing one makes what was measured of the others untrue.
 _DEPENDS: Final = {
@@ -64,6 +65,17 @@ _DEPENDS: Final = {
     "fixed_s": ("sync_s", "sleep_wake_s"),
     "max_tokens": ("truncated", "longest"),
 }
+
+
+@contextmanager
+def possible(answer: DeltaGenerator) -> Iterator[None]:
+    """Where numbers that cannot be a run are told in the place of the answer, which ends the page."""
+    try:
+        yield
+    except ImpossiblePlan as error:
+        with answer:
+            parts.failure(t("These numbers cannot be a run."), retold(error.text))
+        st.stop()
 
 
 def choose_source(opened: Opened) -> None:

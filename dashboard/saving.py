@@ -20,63 +20,25 @@ from timeledger.results import Analysis
 def run(name: str, analysis: Analysis) -> None:
     """Everything that can be saved of a run."""
     zone = state.zone()
-    with _menu():
-        _file(
-            "HTML",
-            name,
-            "html",
-            "text/html",
-            lambda: render.show_html([analysis], zone).encode(),
-            t("one file, works offline"),
-        )
-        _file(
-            "Markdown",
-            name,
-            "md",
-            "text/markdown",
-            lambda: render.show_markdown([analysis], zone).encode(),
-            t("for an issue or a model card"),
-        )
-        _file(
-            "JSON",
-            name,
-            "json",
-            "application/json",
-            lambda: document.to_json(show_document([analysis], with_steps=True)).encode(),
-            t("everything, for programs"),
-        )
-        _table(name, lambda: steps(analysis))
+    _menu(
+        name,
+        html=lambda: render.show_html([analysis], zone),
+        markdown=lambda: render.show_markdown([analysis], zone),
+        json=lambda: document.to_json(show_document([analysis], with_steps=True)),
+        table=lambda: steps(analysis),
+    )
 
 
 def comparison(name: str, found: Comparison) -> None:
     """Everything that can be saved of a comparison."""
     zone = state.zone()
-    with _menu():
-        _file(
-            "HTML",
-            name,
-            "html",
-            "text/html",
-            lambda: render.compare_html(found, zone).encode(),
-            t("one file, works offline"),
-        )
-        _file(
-            "Markdown",
-            name,
-            "md",
-            "text/markdown",
-            lambda: render.compare_markdown(found, zone).encode(),
-            t("for an issue or a model card"),
-        )
-        _file(
-            "JSON",
-            name,
-            "json",
-            "application/json",
-            lambda: document.to_json(compare_document(found)).encode(),
-            t("everything, for programs"),
-        )
-        _table(name, lambda: found.table)
+    _menu(
+        name,
+        html=lambda: render.compare_html(found, zone),
+        markdown=lambda: render.compare_markdown(found, zone),
+        json=lambda: document.to_json(compare_document(found)),
+        table=lambda: found.table,
+    )
 
 
 def text(label: str, name: str, ending: str, mime: str, content: str) -> None:
@@ -118,15 +80,21 @@ def parquet(frame: pl.DataFrame) -> bytes:
     return out.getvalue()
 
 
-def _menu() -> st.delta_generator.DeltaGenerator:
-    return st.popover(
+def _menu(
+    name: str, *, html: Callable[[], str], markdown: Callable[[], str], json: Callable[[], str],
+    table: Callable[[], pl.DataFrame],
+) -> None:  # fmt: skip
+    """The menu of files; each is made when its button is pressed."""
+    with st.popover(
         t("Save"), icon=":material/download:", help=t("Reports to send, data to compute with"), key="tl_save"
-    )
-
-
-def _table(name: str, frame: Callable[[], pl.DataFrame]) -> None:
-    _file("CSV", name, "csv", "text/csv", lambda: csv(frame()), t("for a spreadsheet"))
-    _file("Parquet", name, "parquet", "application/vnd.apache.parquet", lambda: parquet(frame()), t("for data frames"))
+    ):
+        _file("HTML", name, "html", "text/html", lambda: html().encode(), t("one file, works offline"))
+        _file("Markdown", name, "md", "text/markdown", lambda: markdown().encode(), t("for an issue or a model card"))
+        _file("JSON", name, "json", "application/json", lambda: json().encode(), t("everything, for programs"))
+        _file("CSV", name, "csv", "text/csv", lambda: csv(table()), t("for a spreadsheet"))
+        _file(
+            "Parquet", name, "parquet", "application/vnd.apache.parquet", lambda: parquet(table()), t("for data frames")
+        )
 
 
 def _file(kind: str, name: str, ending: str, mime: str, make: Callable[[], bytes], use: str) -> None:

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,17 @@ def test_the_model_reads_no_file_and_draws_nothing(path: Path) -> None:
 @pytest.mark.parametrize("path", modules("timeledger/cli"), ids=lambda path: path.name)
 def test_the_command_line_never_imports_the_dashboard(path: Path) -> None:
     assert not {top(name) for name in imported(path)} & {"dashboard", "streamlit", "plotly"}
+
+
+def test_modules_form_no_circle() -> None:
+    """A module can be read without the ones that build on it, late imports included."""
+    files = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts): path for each in PACKAGES for path in modules(each)
+    }
+    needs = {name: set(imported(path)) & files.keys() for name, path in files.items()}
+    for name in ("parsers.json_rows", "parsers.notebook"):  # documents that hold the text of any other format
+        needs[name].remove("parsers.source")
+    assert len(list(TopologicalSorter(needs).static_order())) == len(files)
 
 
 def test_no_dashboard_module_hides_the_standard_library() -> None:

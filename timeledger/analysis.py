@@ -9,6 +9,7 @@ from timeledger.breakdown import breakdown as break_down
 from timeledger.clock import clock as read_clock
 from timeledger.growth import fit_growth
 from timeledger.headline import headline
+from timeledger.phases import top_level
 from timeledger.plausible import plausible
 from timeledger.projection import project, total_steps
 from timeledger.results import Analysis, Clock, Facts, Periodic, Projection
@@ -25,10 +26,11 @@ def analyse(run: Run, facts: Facts | None = None, *, backtested: bool = True) ->
     The backtest costs as much as all the rest together; a view that does not show it goes without.
     """
     facts, run = facts or Facts(), plausible(run)
-    clock = read_clock(run, facts)
+    top = top_level(run)
+    clock = read_clock(run, facts, top)
     rows = make_rows(run, clock)
     timing = fit_timing(run, clock, facts, rows)
-    breakdown = break_down(run, clock, timing, facts)
+    breakdown = break_down(run, clock, timing, facts, top)
     total, _ = total_steps(run, facts)
     growth = fit_growth(run, clock, facts, total, rows)
     projection = project(run, clock, timing, growth, facts, rows=rows)

@@ -8,6 +8,7 @@ from typing import Final
 import polars as pl
 
 from timeledger import schema
+from timeledger.keys import single
 from timeledger.phases import TopPhases, top_level
 from timeledger.results import Breakdown, Clock, Facts, PhaseShare, Timing
 from timeledger.run import Kind, Run
@@ -47,14 +48,16 @@ HOW_TO_LOG_ANY: Final = say(
 )
 
 
-def breakdown(run: Run, clock: Clock, timing: Timing | None = None, facts: Facts | None = None) -> Breakdown:
+def breakdown(
+    run: Run, clock: Clock, timing: Timing | None = None, facts: Facts | None = None, top: TopPhases | None = None
+) -> Breakdown:
     """The breakdown of a mean step: warm-up, restarts and pauses left out, evaluation and checkpoints spread over all steps.
 
     Top-level phases only; a phase and its children are never both added, phases that overlap others not at all.
     Without phases the step is split into a fixed and a per-token part by `timing`, and further only with a measured
     generation throughput (`timing.gen_tok_s` or `facts.gen_tok_s`).
     """
-    top = top_level(run)
+    top = top_level(run) if top is None else top
     rows = _used_rows(clock, top)
     if top.frame.is_empty() and top.overlapping.is_empty():
         return _without_phases(run, clock, timing, facts or Facts())
@@ -184,7 +187,9 @@ def _mean_overlapping(rows: pl.DataFrame, top: TopPhases, steps: float) -> float
 def _by_step(rows: pl.DataFrame, phases: pl.DataFrame, found: dict[str, float]) -> pl.DataFrame:
     """(step, phase, seconds of one step), the unexplained rest included; a row's rest is never negative."""
     keys = ["segment", "step"]
-    own = phases.group_by(*keys, "phase", maintain_order=True).agg(pl.col("seconds").sum())
+    alone = single(phases, "phase")
+    own = phases.select(*keys, "phase", "seconds")
+    own = own if alone else own.group_by(*keys, "phase", maintain_order=True).agg(pl.col("seconds").sum())
     extra = rows.filter(pl.col("kind").is_in([kind for kind, phase in _AMORTISED.items() if phase in found])).select(
         *keys,
         pl.col("kind").replace_strict(_AMORTISED, default="other").alias("phase"),
@@ -198,10 +203,10 @@ def _by_step(rows: pl.DataFrame, phases: pl.DataFrame, found: dict[str, float]) 
         (pl.col("wall_s") - pl.col("sum_s").fill_null(0.0)).clip(0.0).alias("seconds"),
     )
     rises = (rows["step"].diff().drop_nulls() > 0).all()
-    if rises and named.is_empty():  # one session without phases: nothing to add up
-        return schema.conform(rest.drop("segment"), BY_STEP)
-    joined = pl.concat([named, rest]).group_by("step", "phase", maintain_order=True).agg(pl.col("seconds").sum())
-    return schema.conform(joined.sort("step", "phase"), BY_STEP)
+    every = pl.concat([named, rest]).drop("segment")
+    if not (rises and alone and extra.is_empty()):  # several sessions, or several parts of one phase
+        every = every.group_by("step", "phase", maintain_order=True).agg(pl.col("seconds").sum())
+    return schema.conform(every if rises and named.is_empty() else every.sort("step", "phase"), BY_STEP)
 
 
 def _assembled(

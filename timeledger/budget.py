@@ -121,12 +121,31 @@ def solve(
     """
     if not math.isfinite(hours) or hours <= 0:
         raise ImpossiblePlan("hours", say("{hours} is no time that a run could fit into.", hours=f"{hours:g}"))
-    pinned = {_pin(name) for name in pins}
-    budget_s, before_s = hours * units.HOUR, total_s(inputs)
+    budget_s = hours * units.HOUR
     if sure:
         span = estimate(inputs).total_s
         budget_s *= span.mid / span.high
-    now = inputs
+    now, cuts, kept = _cut_down(inputs, budget_s, {_pin(name) for name in pins}, least_steps)
+    after_s = total_s(now)
+    fits = after_s <= budget_s
+    return Budget(
+        hours=hours,
+        fits=fits,
+        before_s=total_s(inputs),
+        after_s=after_s,
+        cuts=tuple(cuts),
+        kept=kept,
+        plan=estimate(now),
+        settings=settings(framework, now) | _evaluation(now),
+        nearest=None if fits else _nearest(inputs, now, budget_s),
+    )
+
+
+def _cut_down(
+    inputs: PlanInputs, budget_s: float, pinned: Collection[str], least_steps: int | None
+) -> tuple[PlanInputs, list[Cut], dict[str, str]]:
+    """The plan after as many cuts as it takes, the cuts, and why a lever was not used."""
+    now, before_s = inputs, total_s(inputs)
     cuts: list[Cut] = []
     kept: dict[str, str] = {}
     for what in ORDER:
@@ -143,19 +162,7 @@ def solve(
             continue
         cuts.append(_cut(what, now, smaller, lever.effect(now, smaller)))
         now = smaller
-    after_s = total_s(now)
-    fits = after_s <= budget_s
-    return Budget(
-        hours=hours,
-        fits=fits,
-        before_s=before_s,
-        after_s=after_s,
-        cuts=tuple(cuts),
-        kept=kept,
-        plan=estimate(now),
-        settings=settings(framework, now) | _evaluation(now),
-        nearest=None if fits else _nearest(inputs, now, budget_s),
-    )
+    return now, cuts, kept
 
 
 def _pin(name: str) -> What:

@@ -56,10 +56,10 @@ class _Table:
     work_s: Floats
 
 
-def clock(run: Run, facts: Facts | None = None) -> Clock:
+def clock(run: Run, facts: Facts | None = None, top: TopPhases | None = None) -> Clock:
     """The clock of a run. Never raises on odd logs: where nothing tells time, `source` is "none" and `why` says what to log."""
     facts = facts or Facts()
-    top = top_level(run)
+    top = top_level(run) if top is None else top
     rows = _rows(run, top)
     bars = run.progress.filter(pl.col("elapsed_s").is_finite()).sort("segment", "step", "elapsed_s")
     sessions = _sessions(run, rows, bars)
@@ -108,17 +108,11 @@ def clock(run: Run, facts: Facts | None = None) -> Clock:
 def _rows(run: Run, top: TopPhases) -> pl.DataFrame:
     """One row a (segment, step), sorted, with `gap` (steps since the row before) and `work_s` (seconds the framework names for all of them)."""
     steps = one_a_step(run.steps.select("segment", "step", "span", "at", "elapsed_s", "step_s"))
-    if not top.frame.is_empty():
-        steps = steps.join(top.outside_s(), on=["segment", "step"], how="left")
-        steps = steps.join(summed_step_s(top), on=["segment", "step"], how="left")
-    else:
-        steps = steps.with_columns(
-            pl.lit(None, pl.Float64).alias("outside_s"), pl.lit(None, pl.Float64).alias("summed_s")
-        )
-    took = pl.when(pl.col("step_s").is_finite() & (pl.col("step_s") > 0)).then(
-        pl.col("step_s")
-    )  # 0 s is not a measured step
-    inside = pl.when(took.count() > 0).then(took).otherwise(pl.col("summed_s"))
+    steps = joined(steps, top.outside_s())
+    measured = pl.col("step_s").is_finite() & (pl.col("step_s") > 0)  # 0 s is no measured step
+    inside: pl.Expr = pl.when(measured).then(pl.col("step_s"))
+    if not steps.select(inside.count()).item():
+        inside, steps = pl.col("summed_s"), joined(steps, summed_step_s(top))
     before = pl.col("step").diff().over("segment")
     usual = before.median().over("segment").fill_null(1.0)
     logged = _number(run, "logging_steps")

@@ -15,6 +15,16 @@ def one_a_step(frame: pl.DataFrame) -> pl.DataFrame:
     return frame if _rises(frame) else frame.unique(KEYS, keep="last").sort(KEYS)
 
 
+def one_a_name(frame: pl.DataFrame) -> pl.DataFrame:
+    """One row a (segment, step, name), in their order; of several the last one counts."""
+    return frame if single(frame, "name") else frame.unique([*KEYS, "name"], keep="last", maintain_order=True)
+
+
+def single(frame: pl.DataFrame, column: str) -> bool:
+    """Do the rows rise by (segment, step) for each value of the column? Then no two of them belong together."""
+    return all(_rises(each) for each in frame.select(*KEYS, column).partition_by(column))
+
+
 def joined(rows: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
     """The rows with the columns of `more` (one row a key) beside them, null where it has none; order and number stay."""
     if all(rows[key].equals(more[key]) for key in KEYS) and _rises(more):

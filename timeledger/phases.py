@@ -7,6 +7,7 @@ from typing import Final
 
 import polars as pl
 
+from timeledger.keys import joined, one_a_name, one_a_step
 from timeledger.run import Run
 
 _ROW: Final = ["segment", "step"]
@@ -46,7 +47,7 @@ def top_level(run: Run) -> TopPhases:
     A child counts only in rows that lack every phase above it (a log may hold the child alone).
     """
     usable = pl.col("seconds").is_finite() & (pl.col("seconds") >= 0)
-    phases = run.phases.filter(usable).unique(["segment", "step", "name"], keep="last", maintain_order=True)
+    phases = one_a_name(run.phases.filter(usable))
     if phases.is_empty():
         empty = phases.select("segment", "step", "phase", "name", "seconds", pl.col("outside").fill_null(False))
         return TopPhases(empty, empty)
@@ -102,7 +103,7 @@ def _decide_outside(run: Run, top: pl.DataFrame) -> tuple[pl.DataFrame, tuple[st
     The rare ones are then judged one by one: outside when the sum exceeds the step by about that phase.
     """
     unknown = top.filter(pl.col("outside").is_null()).group_by("name", "phase").agg(pl.len(), pl.col("seconds").sum())
-    steps = run.steps.select(*_ROW, "step_s").filter(pl.col("step_s").is_finite()).unique(_ROW, keep="last")
+    steps = one_a_step(run.steps.select(*_ROW, "step_s").filter(pl.col("step_s").is_finite()))
     if unknown.is_empty() or steps.is_empty():
         return top.with_columns(pl.col("outside").fill_null(False)), (), top.clear()
     waits = "wait" in unknown["phase"]
@@ -118,9 +119,9 @@ def _decide_outside(run: Run, top: pl.DataFrame) -> tuple[pl.DataFrame, tuple[st
     at_once: list[str] = []
     counted: set[str] = set()
     for name, phase in usual.select("name", "phase").iter_rows():
-        own = _own(top, name)
-        if _fits(steps.join(own, on=_ROW)):
-            decided[name], steps = False, _with(steps, own)
+        both = joined(steps, _own(top, name))
+        if _fits(both):
+            decided[name], steps = False, _added(both)
             counted.add(phase)
         elif phase in _CAN_BE_OUTSIDE:
             decided[name] = True
@@ -131,9 +132,9 @@ def _decide_outside(run: Run, top: pl.DataFrame) -> tuple[pl.DataFrame, tuple[st
         else:
             nested.append(name)
     for name in rare:
-        own = _own(top, name)
-        decided[name] = _exceeds(steps.join(own, on=_ROW))
-        steps = steps if decided[name] else _with(steps, own)
+        both = joined(steps, _own(top, name))
+        decided[name] = _exceeds(both)
+        steps = steps if decided[name] else _added(both)
     guess = pl.col("name").replace_strict(decided, default=False, return_dtype=pl.Boolean)
     kept = top.filter(~pl.col("name").is_in(nested + at_once)).with_columns(pl.col("outside").fill_null(guess))
     return kept, tuple(nested), top.filter(pl.col("name").is_in(at_once))
@@ -143,14 +144,14 @@ def _own(top: pl.DataFrame, name: str) -> pl.DataFrame:
     return top.filter(pl.col("name") == name).select(*_ROW, "seconds")
 
 
-def _with(steps: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
-    """The steps with a phase added to what lies inside them."""
+def _added(both: pl.DataFrame) -> pl.DataFrame:
+    """The steps with the phase beside them added to what lies inside them."""
     added = pl.col("inside_s") + pl.col("seconds").fill_null(0.0)
-    return steps.join(own, on=_ROW, how="left").with_columns(added.alias("inside_s")).drop("seconds")
+    return both.with_columns(added.alias("inside_s")).drop("seconds")
 
 
 def _fits(rows: pl.DataFrame) -> bool:
-    """True when the phase fits into what its steps leave free, in most of them (a hundredth of the step is rounding)."""
+    """True when the phase fits into what its steps leave free, in most that have it (a hundredth of the step is rounding)."""
     room = rows.select(pl.col("inside_s") + pl.col("seconds") <= 1.01 * pl.col("step_s")).to_series().mean()
     return not isinstance(room, float) or room >= 0.5
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import accounting, load, parts, plan_inputs
-from dashboard.language import retold, t
+from dashboard.language import t
 from timeledger.account import account
-from timeledger.errors import ImpossiblePlan
 
 opened = load.opened()
 parts.page_title(t("What the whole experiment takes"))
@@ -15,14 +14,10 @@ top = st.container(key="tl_answer")
 left, right = st.columns([2, 3], gap="large")
 with left, st.container(key="tl_inputs"):
     plan_inputs.choose_source(opened)
-    try:
+    with plan_inputs.possible(top):
         around = accounting.ask()
         inputs = plan_inputs.ask(folded=True)
         found = account(inputs, around, plan_inputs.framework(opened))
-    except ImpossiblePlan as error:
-        with top:
-            parts.failure(t("These numbers cannot be a run."), retold(error.text))
-        st.stop()
 with top:
     parts.cards(accounting.cards(found))
 with right:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import budgeting, load, parts, plan_inputs
-from dashboard.language import retold, t
-from timeledger.errors import ImpossiblePlan
+from dashboard.language import t
 
 opened = load.opened()
 parts.page_title(t("What fits into the time?"))
@@ -15,13 +14,9 @@ left, right = st.columns([2, 3], gap="large")
 with left, st.container(key="tl_inputs"):
     hours, pins, sure = budgeting.ask()
     plan_inputs.choose_source(opened)
-    try:
+    with plan_inputs.possible(top):
         inputs = plan_inputs.ask(folded=True)
         found = budgeting.solved(inputs, hours, pins, sure, plan_inputs.framework(opened))
-    except ImpossiblePlan as error:
-        with top:
-            parts.failure(t("These numbers cannot be a run."), retold(error.text))
-        st.stop()
 with top:
     parts.cards(budgeting.cards(inputs, found))
 with right:

@@ -7,7 +7,6 @@ import streamlit as st
 from dashboard import charts_compare, load, parts, plan_inputs, sentences, summary
 from dashboard.language import retold, t
 from dashboard.localised import seconds, share
-from timeledger.errors import ImpossiblePlan
 from timeledger.plan import EXPERIMENTS, estimate
 
 opened = load.opened()
@@ -16,12 +15,8 @@ top = st.container(key="tl_answer")
 left, right = st.columns([2, 3], gap="large")
 with left, st.container(key="tl_inputs"):
     plan_inputs.choose_source(opened)
-    try:
+    with plan_inputs.possible(top):
         inputs = plan_inputs.ask()
-    except ImpossiblePlan as error:
-        with top:
-            parts.failure(t("These numbers cannot be a run."), retold(error.text))
-        st.stop()
 answer, before = estimate(inputs), plan_inputs.baseline()
 shown = before if before is not None and not plan_inputs.same(before.inputs, inputs) else None
 with top:

@@ -86,7 +86,8 @@ def test_a_duration_is_never_a_metric(key: str, phase: str) -> None:
 )
 def test_a_unit_in_the_name_is_taken_at_its_word(key: str, kind: str, name: str, value: float) -> None:
     found = resolve(key)
-    assert (found.kind, found.name, found.of(2000.0)) == (kind, name, pytest.approx(value))
+    assert (str(found.kind), found.name) == (kind, name)
+    assert found.of(2000.0) == pytest.approx(value)
 
 
 @pytest.mark.parametrize("key", ["time_min", "step_time_min", "gen_time_min"])

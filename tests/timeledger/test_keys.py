@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from timeledger.keys import KEYS, joined, one_a_step
+from timeledger.keys import KEYS, joined, one_a_name, one_a_step
 
 SCHEMA = {"segment": pl.Int64, "step": pl.Int64}
 Keys = list[tuple[int, int]]
@@ -26,6 +26,15 @@ def test_the_last_row_of_a_step_counts(keys: Keys) -> None:
     found = one_a_step(frame(keys, "value"))
     assert dict(zip(found.select(KEYS).iter_rows(), found["value"].to_list(), strict=True)) == last
     assert found.select(KEYS).rows() == sorted(last)
+
+
+@given(st.one_of(some, rising), st.one_of(some, rising))
+def test_the_last_row_of_a_name_counts_and_the_order_stays(first: Keys, second: Keys) -> None:
+    rows = pl.concat(
+        [frame(keys, "value").with_columns(pl.lit(name).alias("name")) for keys, name in ((first, "a"), (second, "b"))]
+    )
+    last = {row[:2] + row[3:]: at for at, row in enumerate(rows.iter_rows())}
+    assert_frame_equal(one_a_name(rows), rows[sorted(last.values())])
 
 
 @given(st.one_of(some, rising), rising, st.booleans())

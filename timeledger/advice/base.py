@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
+from timeledger.advice.saving import Removes
 from timeledger.results import Span
 from timeledger.run import SettingValue
 
@@ -17,8 +18,6 @@ TIERS: Final = {0: "look first", 1: "free", 2: "same goal, another path", 3: "le
 #: How sure a saving is -> its weight in the order inside a tier.
 CONFIDENCE: Final = {"high": 0.9, "medium": 0.6, "low": 0.3}
 Confidence = Literal["high", "medium", "low"]
-#: What a run's part loses by a change: part of the step -> share of that part's time, 0..1.
-Removes = Mapping[str, Span]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from timeledger.advice.base import Removes
 from timeledger.forecast import steps_done
 from timeledger.results import Analysis, Span
 from timeledger.said import say
 from timeledger.schedule import extras_to_come
 
+#: What a run's parts lose by a change: part of the step -> share of that part's time, 0..1.
+Removes = Mapping[str, Span]
 _SIDES = ("low", "mid", "high")
 #: Parts that come at their own schedule, so that their share of the time to come is computed, not carried over.
 _SCHEDULED = ("evaluation", "checkpoint")

@@ -11,9 +11,9 @@ from rich.text import Text
 
 from timeledger import units, words
 from timeledger.cli import text_advice
+from timeledger.cli.screen import bar, console
 from timeledger.document import CompareDocument, DifferencePart, NotePart, ProjectionPart, RunReport, ShowDocument
 
-_BAR_CELLS: Final = 24
 _FIRST_NOTES: Final = 5
 
 
@@ -30,12 +30,6 @@ class FormatRow(Protocol):
     def lacks(self) -> str: ...
     @property
     def more(self) -> str: ...
-
-
-def console() -> Console:
-    """Standard output; 80 columns where it is not a terminal, so that captured text is stable."""
-    plain = Console(highlight=False, emoji=False, markup=False)
-    return plain if plain.is_terminal else Console(highlight=False, emoji=False, markup=False, width=80)
 
 
 def show(document: ShowDocument, *, all_notes: bool = False, all_advice: bool = False) -> None:
@@ -105,12 +99,6 @@ def _phases(out: Console, run: RunReport) -> None:
     if found.why:
         out.print(Text(f"  {found.why}", style="dim"))
     out.print()
-
-
-def bar(share: float, fill: str = "█") -> str:
-    """A share as a bar of up to 24 cells."""
-    cells = round(max(0.0, min(1.0, share)) * _BAR_CELLS)
-    return fill * cells or ("▏" if share > 0 else "")
 
 
 def _reasons(out: Console, projection: ProjectionPart) -> None:

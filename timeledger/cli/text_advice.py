@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from timeledger import advice_words as words
+from timeledger.cli.screen import console
 from timeledger.document import AdvicePart, CheckDocument, CheckPart, RunReport
 from timeledger.smoke import LIMITS
 
@@ -79,8 +80,6 @@ def engine(out: Console, run: RunReport) -> None:
 
 def check(document: CheckDocument) -> None:
     """Every gate, what is wrong first in the sentence."""
-    from timeledger.cli.text import console
-
     out = console()
     out.print(Text.assemble((f"{document.run}: {document.verdict}", "bold")))
     out.print(Text(document.sentence))
@@ -110,8 +109,6 @@ def _check(out: Console, each: CheckPart) -> None:
 
 def limits() -> None:
     """The table of thresholds."""
-    from timeledger.cli.text import console
-
     out = console()
     table = Table(box=None, padding=(0, 1), show_header=False)
     table.add_column(no_wrap=True)

@@ -11,7 +11,7 @@ from rich.text import Text
 from timeledger import account_page, units
 from timeledger.account import Account
 from timeledger.against import Against
-from timeledger.cli.text import bar, console
+from timeledger.cli.screen import bar, console
 from timeledger.document_plan import BudgetPart, SweepPart
 from timeledger.ladder import Ladder
 from timeledger.plan import LABELS, Estimate

@@ -225,7 +225,7 @@ def _memory_of(browser: Browser, file: Path) -> tuple[float, float]:
         page.set_input_files('input[type="file"]', str(file))
         page.wait_for_selector(".main-svg", timeout=300_000)
         page.wait_for_function(_STILL, timeout=300_000)
-        page.wait_for_timeout(3000)
+        page.wait_for_timeout(8000)  # until the memory is given back
         peak, kept = _memory(process.pid, "VmHWM"), _memory(process.pid, "VmRSS")
         page.close()
     return peak - before, kept - before

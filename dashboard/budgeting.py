@@ -106,7 +106,7 @@ def _times(inputs: PlanInputs) -> str:
     )
 
 
-def show(inputs: PlanInputs, found: Budget, dark: bool) -> None:
+def show(found: Budget, dark: bool) -> None:
     """The staircase, each cut in words, what was left alone and why, and the settings."""
     have = seconds(found.hours * units.HOUR)
     sentence = t("The plan fits into {time}; nothing has to give.", time=have)

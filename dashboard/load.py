@@ -1,4 +1,4 @@
-"""From paths and dropped files to analysed runs: the only cached functions, and the only place that shows an error of reading.
+"""From paths and dropped files to analysed runs: read once for all sessions; what cannot be read becomes a message here.
 
 A path is followed by one reader for all sessions (behind a lock), which reads only what is new; dropped files are read
 once and known by their digest. Runs, frames and analyses are frozen, so every session may share them; of a run that

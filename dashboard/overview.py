@@ -26,7 +26,7 @@ def runs() -> None:
     else:
         _list(pairs)
     _buttons(pairs)
-    _freshness(opened, pairs)
+    _freshness(pairs)
 
 
 def _alone(analysis: Analysis) -> None:
@@ -81,7 +81,7 @@ def _buttons(pairs: list[tuple[Entry, Analysis]]) -> None:
             _open(first.key)
 
 
-def _freshness(opened: Opened, pairs: list[tuple[Entry, Analysis]]) -> None:
+def _freshness(pairs: list[tuple[Entry, Analysis]]) -> None:
     followed = [each for each, analysis in pairs if each.path is not None and analysis.state in live.OPEN_ENDED]
     if followed:
         grown = [load.follower(each.path).grew_at for each in followed if each.path is not None]

@@ -1,4 +1,4 @@
-"""What the page remembers: what makes a link in the URL, everything else under keys named here only.
+"""What the page remembers: what makes a link in the URL, everything else in the session, under the keys of `keys`.
 
 In the URL: open paths, the chosen run, what was typed about each run, compared runs, ticked advice, names of the reader's own
 log, the plan's inputs, the time budget, the choices of a view, the language if it was switched. Nothing that a log holds.

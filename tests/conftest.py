@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says nothing on a busy machine.
+settings.register_profile("timeledger", deadline=None)
+settings.load_profile("timeledger")
 
 ROOT = Path(__file__).parent.parent
 

@@ -8,8 +8,7 @@ TimeledgerError
  ├─ ImpossiblePlan     numbers a person typed that cannot describe a run
  └─ BadOption          an option of the command line or the page that cannot be used
 
-A message says what, where, what was looked for and what to do. `timeledger.cli.main` and the dashboard's
-`load.py` are the only places that show one.
+A message says what, where, what was looked for and what to do. Only `timeledger.cli.main` and the dashboard show one.
 """
 
 from __future__ import annotations

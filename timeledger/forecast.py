@@ -32,6 +32,12 @@ _ONLINE: Final = (
 )  # fmt: skip
 #: No bound is further away than this factor's logarithm; beyond it numbers overflow.
 _WIDEST: Final = 50.0
+#: Steps that only get faster (their ranks against time), to below this share of the first ones, may be a slow start that
+#: goes on: looked for in so many rows, and up to this share of the run.
+_ONLY_FASTER: Final = -0.85
+_FALLEN: Final = 0.7
+_START_SHARE: Final = 0.3
+LONGEST_START: Final = 32
 _USUAL_Z: Final = NormalDist().inv_cdf(0.9)
 
 
@@ -40,7 +46,8 @@ class Forecast:
     """What is known at one moment of a run about the time to come.
 
     `in_cycle` is what a step to come costs over the mean of a generation cycle: how many of them generate is known.
-    `coarse_s` is the clock's tick: no end is known better than that.
+    `coarse_s` is the clock's tick: no end is known better than that. `starting`: steps have only got
+    faster so far, so that the slow start may not be over.
     """
 
     elapsed_s: float
@@ -54,6 +61,7 @@ class Forecast:
     learned: Learned = LEARNED
     in_cycle: float = 1.0
     coarse_s: float = 0.0
+    starting: bool = False
 
     @property
     def steps_left(self) -> int:
@@ -112,7 +120,7 @@ def make_forecast(
         return None
     position = steps_done(run, clock)
     extras = extras_to_come(clock, facts, position, total)
-    open_cycle = in_first_cycle(every)
+    open_cycle = in_first_cycle(run, every)
     if (
         not extras
         and open_cycle is None
@@ -130,10 +138,25 @@ def make_forecast(
         rows = replace(rows, wall_s=rows.wall_s / FIRST_STEP)
     level = estimate(rows.wall_s, rows.span, float(total), clock.resolution_s, learned, max(clock.cycle, 1))
     pull = find_pull(rows, timing, growth, float(total))
+    slowing = still_starting(every, total) if not clock.warmup_steps else None
+    if slowing is not None:
+        pull = replace(pull, below=max(pull.below, math.log(level.recent / slowing)))
     return Forecast(
         clock.elapsed_s, position, total, rows, level, extras, pull, open_cycle is not None, learned,
-        cost_in_cycle(clock, position, total), clock.resolution_s,
+        cost_in_cycle(clock, position, total), clock.resolution_s, slowing is not None,
     )  # fmt: skip
+
+
+def still_starting(every: Rows, total: int) -> float | None:
+    """Seconds a step may still fall to where steps have only got faster since the first; None where that is not so."""
+    wall = every.wall_s[np.isfinite(every.wall_s) & (every.wall_s > 0)]
+    if not ENOUGH_STEPS <= len(wall) <= LONGEST_START or every.span.sum() > _START_SHARE * total:
+        return None
+    third = len(wall) // 3 or 1
+    first, last = float(np.mean(wall[:third])), float(np.mean(wall[-third:]))
+    ranks = np.corrcoef(np.arange(len(wall)), np.argsort(np.argsort(wall)))[0, 1]
+    # it may fall once more by as much as it did so far
+    return last * last / first if ranks < _ONLY_FASTER and last < _FALLEN * first else None
 
 
 def cost_in_cycle(clock: Clock, position: int, total: int) -> float:
@@ -155,6 +178,8 @@ def steps_done(run: Run, clock: Clock) -> int:
     if clock.first_step != 0:
         return position
     zero = run.steps.filter(pl.col("step") == 0)
+    if zero.height and zero["elapsed_s"].max() == 0:
+        return position  # the run's clock had not started: the state before training
     trained = any(zero[name].drop_nulls().len() for name in ("len_mean", "reward", "loss", "step_s"))
     return position + 1 if trained or zero.height == 0 else position
 
@@ -165,14 +190,16 @@ def generates(run: Run) -> bool:
     return any(algorithm.startswith(name) for name in _ONLINE) or run.steps["reward"].drop_nulls().len() > 0
 
 
-def in_first_cycle(rows: Rows) -> Rows | None:
+def in_first_cycle(run: Run, rows: Rows) -> Rows | None:
     """All steps as one row when only the first one has a length: it generated, and the next generation has not come yet.
 
-    Its time then is no slow start. How many steps the cycle has is not known before it ends.
+    Its time then is no slow start. How many steps the cycle has is not known before it ends. Steps that only a bar
+    shows so far do not count: their metrics may come later.
     """
     timed = rows.pick(np.isfinite(rows.wall_s) & (rows.wall_s > 0))
     has = np.isfinite(timed.len_mean)
-    if len(timed) < 3 or not has[0] or has[1:].any():
+    logged = np.isin(timed.step, run.steps["step"].to_numpy())
+    if len(timed) < 2 or not has[0] or has[1:].any() or not logged[1:].all():
         return None
     slow, fast, steps = float(timed.wall_s[0]), float(np.median(timed.wall_s[1:])), float(timed.span.sum())
     if slow < 1.5 * fast or steps >= MAX_CYCLE / 2:

@@ -51,8 +51,10 @@ def _lead(done: str, clock: Clock, projection: Projection, state: State, facts: 
 
 
 def _to_come(done: str, rest: Span, projection: Projection, state: State, facts: Facts, zone: tzinfo | None) -> str:
-    between = say("between {low} and {high}", low=show_seconds(rest.low), high=show_seconds(rest.high))
-    left = show_seconds(rest.mid)
+    low, high, left = show_seconds(rest.low), show_seconds(rest.high), show_seconds(rest.mid)
+    between = say("between {low} and {high}", low=low, high=high)
+    if low == high:
+        between = say("give or take {time}", time=show_seconds((rest.high - rest.low) / 2))
     if projection.too_early:
         return say("{done} done, too early for more than a range: {between} to go", done=done, between=between)
     if state == "stalled":

@@ -13,10 +13,11 @@ import polars as pl
 from timeledger.forecast import ENOUGH_STEPS, Forecast, make_forecast, steps_done
 from timeledger.reasons import reasons, warnings
 from timeledger.results import Clock, Facts, Growth, Projection, Span, Timing
-from timeledger.rows import Rows
+from timeledger.rows import Array, Rows
 from timeledger.run import Run
 from timeledger.said import say, sentences
 from timeledger.state import last_step_at
+from timeledger.timing import driver_values
 from timeledger.units import shift, show_seconds
 
 FAN: Final = pl.Schema(
@@ -53,7 +54,10 @@ def project(
     if clock.elapsed_s is None or position is None:
         return _nothing(total, source, facts, clock.why or say("This log has no time, so the end cannot be computed."))
     over = run.info.ended is not None and facts.total_steps is None
-    if over or (total is not None and steps_done(run, clock) >= total):
+    done = steps_done(run, clock)
+    if not over and total is not None and done > total + max(_rows_span(clock), 1):
+        return _passed(done, total, facts)
+    if over or (total is not None and done >= total):
         return _ended(run, clock, total, source, facts)
     if total is None:
         why = say("This log does not say how many steps are planned; type the total to see when it ends.")
@@ -66,6 +70,7 @@ def project(
         made = replace(made, pull=replace(made.pull, mid=made.pull.mid + math.log(max(factor, 1e-3)), what_if=factor))
     remaining = made.remaining(facts.level)
     worst = worst_case(made, timing, growth)
+    worst = None if worst is None else max(worst, made.elapsed_s + remaining.high)
     return Projection(
         total_steps=total,
         total_steps_from=source,
@@ -77,7 +82,7 @@ def project(
         method="drifting level of ordinary steps + scheduled extra work",
         because=reasons(made, clock, growth),
         warnings=warnings(made, clock, growth),
-        too_early=made.open_cycle or float(made.rows.span.sum()) < ENOUGH_STEPS,
+        too_early=made.open_cycle or made.starting or float(made.rows.span.sum()) < ENOUGH_STEPS,
         fan=fan(made, facts.level, worst),
     )
 
@@ -93,8 +98,30 @@ def worst_case(made: Forecast, timing: Timing, growth: Growth) -> float | None:
             return None
         # Prompts do not grow; taking the whole step to grow with the answers errs on the late side, as a worst case may.
         at_limit = float(np.mean(seen[-20:])) * growth.limit / growth.last
-    step = max(timing.fixed_s.mid + timing.s_per_token.mid * at_limit, made.step_s)
+    at = float(np.mean(driven[-20:])) if len(driven := _driver(made, timing)) else 0.0
+    # The line is sure where the lengths were; towards the limit its slope may be as steep as the fit allows.
+    here = timing.fixed_s.mid + timing.s_per_token.mid * at
+    step = max(here + timing.s_per_token.high * max(at_limit - at, 0.0), made.step_s)
     return made.elapsed_s + made.steps_left * step + made.extra_s
+
+
+def _driver(made: Forecast, timing: Timing) -> Array:
+    values = driver_values(made.rows, timing.driver)
+    return values[np.isfinite(values)]
+
+
+def _rows_span(clock: Clock) -> int:
+    """Steps of one row of the log: a plan is passed by no more than one of them at its end."""
+    return int(clock.steps["span"][-1]) if clock.steps.height else 1
+
+
+def _passed(done: int, total: int, facts: Facts) -> Projection:
+    """A run that went on beyond its plan: what is planned now is not known."""
+    why = say(
+        "This run has passed its {total} planned steps ({done} done); type the new total to see when it ends.",
+        total=f"{total:,}", done=f"{done:,}",
+    )  # fmt: skip
+    return _nothing(None, None, facts, why)
 
 
 def _finish(run: Run, clock: Clock, facts: Facts, remaining: Span) -> tuple[datetime, datetime, datetime] | None:

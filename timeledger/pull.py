@@ -27,7 +27,8 @@ _LEAST: Final = 0.5
 class Pull:
     """Logs of the factor on the mean ordinary step to come: in the middle, and what it may reach above and below.
 
-    `most` is the factor when every answer reaches the limit from now on. `what_if` is the part of `mid` that a person asked for. `rising` and `falling` say that the length has a clear trend, whether or not it is followed.
+    `most` is the factor when every answer reaches the limit from now on. `what_if` is the part of `mid` that a person asked for. `rising` and `falling` say that the length has a clear trend, whether or not it is followed;
+    `sure` is its size in standard errors.
     """
 
     mid: float = 0.0
@@ -37,6 +38,7 @@ class Pull:
     falling: bool = False
     most: float = float("inf")
     what_if: float = 1.0
+    sure: float = 0.0
 
 
 def find_pull(rows: Rows, timing: Timing, growth: Growth, total: float) -> Pull:
@@ -51,19 +53,19 @@ def find_pull(rows: Rows, timing: Timing, growth: Growth, total: float) -> Pull:
     line = Line(timing.fixed_s.mid, timing.s_per_token.mid, 0.0, 0.0)
     limit = growth.limit if timing.driver in {"mean", "max"} else None
     ahead = np.unique(np.linspace(step[-1] + 1, max(total, step[-1] + 1), 60).round())
-    pace, clear = clearest(step, (x, rows.len_mean[known]))
+    pace, sure = clearest(step, (x, rows.len_mean[known]))
     going_on = _factor(line, x, _continued(x, pace, ahead - step[-1], limit), limit)
     most = float("inf") if limit is None else max(_factor(line, x, np.full(1, limit), limit), 0.0)
     mid = 0.0
     name, weight = lengths.choose(step, x, limit)
-    if name != "constant" and pays(step, x, wall, limit):
+    if name != "constant" and pays(step, x, wall, limit, (name, weight)):
         mid = _factor(line, x, lengths.forecast_at(name, weight, step, x, ahead, limit), limit)
-    if not clear:
+    if sure <= CLEAR_TREND:
         return Pull(mid, abs(mid) / 2, abs(mid) / 2, most=most)
     going_on = _half_way(going_on, most) if pace > 0 else going_on
     above = max(going_on - mid, 0.0) if pace > 0 else max(-mid, 0.0)
-    below = max(mid, 0.0) if pace > 0 else max(mid - going_on, 0.0) / 2
-    return Pull(mid, above, below, rising=pace > 0, falling=pace < 0, most=max(most - mid, 0.0))
+    below = max(mid, 0.0) if pace > 0 else max(mid - going_on, 0.0)
+    return Pull(mid, above, below, rising=pace > 0, falling=pace < 0, most=max(most - mid, 0.0), sure=sure)
 
 
 def _unproven(rows: Rows, growth: Growth, total: float) -> Pull:
@@ -76,12 +78,12 @@ def _unproven(rows: Rows, growth: Growth, total: float) -> Pull:
     if known.sum() < MIN_ROWS:
         return Pull()
     step, x, wall, span = rows.step[known], rows.len_mean[known], rows.wall_s[known], rows.span[known]
-    pace, clear = clearest(step, (x,))
+    pace, sure = clearest(step, (x,))
     third = len(x) // 3
     early, late = slice(None, third), slice(-third, None)
     x0, x1 = float(np.mean(x[early])), float(np.mean(x[late]))
     w0, w1 = (float(np.average(wall[part], weights=span[part])) for part in (early, late))
-    if not clear or pace <= 0 or x1 <= x0 or w1 <= _SLOWER * w0:
+    if sure <= CLEAR_TREND or pace <= 0 or x1 <= x0 or w1 <= _SLOWER * w0:
         return Pull()
     unsure = float(np.sqrt((np.var(wall[early]) + np.var(wall[late])) / third))
     slope = (w1 - w0 + unsure) / (x1 - x0)
@@ -89,7 +91,7 @@ def _unproven(rows: Rows, growth: Growth, total: float) -> Pull:
     ahead = np.unique(np.linspace(step[-1] + 1, max(total, step[-1] + 1), 60).round())
     above = _factor(line, x, _continued(x, pace, ahead - step[-1], growth.limit), growth.limit)
     most = float("inf") if growth.limit is None else _factor(line, x, np.full(1, growth.limit), growth.limit)
-    return Pull(above=max(_half_way(above, most), 0.0), rising=True, most=max(most, above, 0.0))
+    return Pull(above=max(_half_way(above, most), 0.0), rising=True, most=max(most, above, 0.0), sure=sure)
 
 
 def _half_way(going_on: float, most: float) -> float:
@@ -104,24 +106,27 @@ def _continued(x: Array, pace: float, steps: Array, limit: float | None) -> Arra
     return path
 
 
-def clearest(step: Array, series: tuple[Array, ...]) -> tuple[float, bool]:
-    """The pace (share of the length a step) of the series with the clearest trend, and whether that is no noise."""
+def clearest(step: Array, series: tuple[Array, ...]) -> tuple[float, float]:
+    """The pace (share of the length a step) of the series with the clearest trend, and how many standard errors that is."""
     found = []
     for values in series:
         known = np.isfinite(values) & (values > 0)
         if known.sum() >= MIN_ROWS:
             found.append((*trend(step[known], values[known]), lengths.late_value(values[known])))
-    clear = [each for each in found if each[1]]
-    best = max(clear or found, key=lambda each: abs(each[0]) / each[2], default=(0.0, False, 1.0))
+    clear = [each for each in found if each[1] > CLEAR_TREND]
+    best = max(clear or found, key=lambda each: abs(each[0]) / each[2], default=(0.0, 0.0, 1.0))
     return best[0] / best[2], best[1]
 
 
-def trend(step: Array, length: Array) -> tuple[float, bool]:
-    """Slope (tokens a step) over the last half or all of the rows, whichever is clearer, and whether it is no noise."""
+def trend(step: Array, length: Array) -> tuple[float, float]:
+    """Slope (tokens a step) over the last half or all of the rows, whichever is clearer, and its size in standard errors.
+
+    0 of them where the change is too small to matter.
+    """
     found = [_slope(step[-rows:], length[-rows:]) for rows in (max(8, len(step) // 2), len(step))]
     slope, sure = max(found, key=lambda each: abs(each[1]))
     changes = abs(slope) * float(step[-1] - step[0]) > 0.08 * float(np.mean(length))
-    return slope, bool(abs(sure) > CLEAR_TREND and changes)
+    return slope, abs(sure) if changes else 0.0
 
 
 def _slope(at: Array, y: Array) -> tuple[float, float]:
@@ -150,8 +155,9 @@ def _factor(line: Line, x: Array, path: Array, limit: float | None) -> float:
     return float(np.log(max(float(np.mean(line.at(path))), least) / here)) if here > 0 else 0.0
 
 
-def pays(step: Array, x: Array, wall: Array, limit: float | None) -> bool:
-    """True when forecasts from earlier moments of this run were better with the length than with the level alone."""
+def pays(step: Array, x: Array, wall: Array, limit: float | None, curve: tuple[str, float]) -> bool:
+    """True when forecasts from earlier moments of this run were better with the length on this curve than with the level alone."""
+    name, weight = curve
     n = len(step)
     with_length = without = 0.0
     for share in (0.4, 0.55, 0.7):
@@ -160,7 +166,6 @@ def pays(step: Array, x: Array, wall: Array, limit: float | None) -> bool:
         if until - cut < 3:
             continue
         level = lengths.late_value(wall[:cut])
-        name, weight = lengths.choose(step[:cut], x[:cut], limit)
         path = lengths.forecast_at(name, weight, step[:cut], x[:cut], step[cut:until], limit)
         line = fit_line(x[:cut], wall[:cut], np.ones(cut))
         factor = np.exp(_factor(line, x[:cut], path, limit))

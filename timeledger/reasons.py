@@ -12,6 +12,8 @@ from timeledger.units import show_number, show_seconds
 
 #: The level must have moved this much against all ordinary steps before it is worth a sentence.
 _MOVED: Final = 0.03
+#: Answers are said to grow when their trend is this many standard errors: many runs are looked at, and most are flat.
+_SURE: Final = 3.5
 #: Timed rows below which a drift cannot be told from noise.
 ENOUGH_ROWS: Final = 4
 
@@ -103,6 +105,10 @@ def warnings(made: Forecast, clock: Clock, growth: Growth) -> tuple[str, ...]:
                 rows=len(made.rows),
             )
         )
+    if made.starting:
+        said.append(
+            say("Steps have only got faster so far: the slow start may not be over, and the end may come much earlier.")
+        )  # fmt: skip
     before, now = show_seconds(level.overall), show_seconds(level.recent)
     if level.recent / level.overall > 1.15:
         said.append(
@@ -118,7 +124,7 @@ def warnings(made: Forecast, clock: Clock, growth: Growth) -> tuple[str, ...]:
                 before=before, now=now,
             )
         )  # fmt: skip
-    if made.pull.rising and growth.limit is None:
+    if made.pull.rising and made.pull.sure > _SURE and growth.limit is None:
         said.append(say("The answers are growing and no limit is known: type max_tokens to see the worst case."))
     return (*said, *_left_out(clock))
 

@@ -19,6 +19,8 @@ _PAUSES_ALIKE: Final = 2
 #: First rows are warm-up above this much of what follows; the drop at the end of a longer one must be sharp.
 _WARM: Final = 1.25
 _LONGEST_WARMUP: Final = 32
+#: So many rows, and half of them may be warm-up; of fewer a third.
+_ENOUGH: Final = 24
 
 
 def find_warmup(rows: Rows, residue: Ints) -> Mask:
@@ -36,7 +38,7 @@ def _warm_rows(rows: Rows, residue: Ints, start: int, end: int) -> int:
     n = end - start
     if n < 3:
         return 0
-    most = min(max(n // 3, 1), _LONGEST_WARMUP)
+    most = min(max(n // 3 if n < _ENOUGH else n // 2, 1), _LONGEST_WARMUP)
     reach = slice(start + most, min(start + max(3 * most, most + 20), end))
     cycle = int(residue.max()) + 1
     count = 0

@@ -20,4 +20,4 @@ with left, st.container(key="tl_inputs"):
 with top:
     parts.cards(budgeting.cards(inputs, found))
 with right:
-    budgeting.show(inputs, found, parts.is_dark())
+    budgeting.show(found, parts.is_dark())

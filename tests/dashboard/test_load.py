@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard import load
+from dashboard.follower import Follower, Newest
 from timeledger.errors import TimeledgerError
 
 
@@ -24,7 +24,7 @@ def _look_always(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_follower_changes_its_version_only_with_the_log(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     log.write_text(lines(1, 10))
-    follower = load.Follower(str(log))
+    follower = Follower(str(log))
     first, runs = follower.look()
     assert follower.look()[0] == first
     assert runs[0].steps.height == 10
@@ -38,7 +38,7 @@ def test_a_follower_changes_its_version_only_with_the_log(tmp_path: Path) -> Non
 def test_another_file_under_the_old_name_is_read_anew(tmp_path: Path) -> None:
     log, other = tmp_path / "a.log", tmp_path / "b.log"
     log.write_text(lines(1, 10))
-    follower = load.Follower(str(log))
+    follower = Follower(str(log))
     first, _ = follower.look()
     other.write_text(lines(1, 4, length=500.0))
     other.replace(log)
@@ -51,14 +51,14 @@ def test_versions_are_unlike_over_all_paths(tmp_path: Path) -> None:
     seen = []
     for name in "abc":
         (tmp_path / name).write_text(lines(1, 5))
-        seen.append(load.Follower(str(tmp_path / name)).look()[0])
+        seen.append(Follower(str(tmp_path / name)).look()[0])
     assert len(set(seen)) == 3
 
 
 def test_what_was_read_stays_when_the_file_goes(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     log.write_text(lines(1, 10))
-    follower = load.Follower(str(log))
+    follower = Follower(str(log))
     follower.look()
     log.unlink()
     try:
@@ -69,7 +69,7 @@ def test_what_was_read_stays_when_the_file_goes(tmp_path: Path) -> None:
 
 
 def test_the_newest_is_made_once_and_older_ones_are_let_go() -> None:
-    place: load.Newest[str] = load.Newest()
+    place: Newest[str] = Newest()
     made: list[int] = []
 
     def wanted(version: int) -> str:
@@ -84,7 +84,7 @@ def test_the_newest_is_made_once_and_older_ones_are_let_go() -> None:
 
 
 def test_a_costly_thing_is_not_made_at_every_change() -> None:
-    place: load.Newest[int] = load.Newest()
+    place: Newest[int] = Newest()
     assert place.of(1, lambda: 1) == 1
     place.cost_s = 1000.0
     assert place.of(2, lambda: 2, patient=True) == 1

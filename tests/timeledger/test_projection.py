@@ -14,6 +14,7 @@ from timeledger import schema
 from timeledger.analysis import analyse
 from timeledger.clock import clock
 from timeledger.cutting import cut_after
+from timeledger.forecast import steps_done
 from timeledger.growth import fit_growth
 from timeledger.learned import LEARNED
 from timeledger.projection import project, total_steps
@@ -273,3 +274,90 @@ def test_shrinking_answers_never_make_the_rest_free() -> None:
     rest = analyse(run).projection.remaining_s
     assert rest is not None
     assert rest.low > 0.2 * 49_940 * 0.02 * 40
+
+
+def test_a_plan_that_was_passed_is_no_plan() -> None:
+    said = projection_of(rows_run(np.full(40, 5.0), 30))
+    assert said.total_steps is None
+    assert said.remaining_s is None
+    assert said.why is not None
+    assert "passed its 30 planned steps (40 done)" in said.why
+    assert projection_of(rows_run(np.full(30, 5.0), 30)).method == "measured"
+
+
+def test_a_row_before_training_is_no_step() -> None:
+    run = rows_run(np.full(20, 5.0), 40)
+    elapsed = np.arange(20) * 5.0
+    counted = replace(
+        run, steps=run.steps.with_columns(pl.col("step") - 1, elapsed_s=pl.Series(elapsed), reward=pl.lit(0.5))
+    )
+    assert steps_done(counted, clock(counted)) == 19
+    later = replace(run, steps=counted.steps.with_columns(elapsed_s=pl.Series(elapsed + 5.0)))
+    assert steps_done(later, clock(later)) == 20
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_worst_case_is_never_before_the_upper_bound_and_holds_the_truth(seed: int) -> None:
+    plan = Plan(steps=200, len_first=150, len_last=700, limit=1024, len_noise=0.15, seed=seed)
+    for share in (0.15, 0.3, 0.6):
+        run, truth = simulate(plan)
+        told = run.with_settings(max_tokens=Setting(value=1024, source="made"))
+        said = projection_of(cut_after(told, 0, int(plan.steps * share)))
+        assert said.total_s is not None
+        if said.worst_case_s is not None:
+            assert said.worst_case_s >= said.total_s.high
+            assert said.worst_case_s >= truth.end_s[-1]
+
+
+def test_growing_answers_are_told_and_flat_ones_are_not() -> None:
+    def told(**lengths: float) -> int:
+        runs = (simulate(Plan(steps=200, seed=seed, **lengths))[0] for seed in range(12))  # type: ignore[arg-type]
+        return sum(any("growing" in each for each in projection_of(cut_after(run, 0, 60)).warnings) for run in runs)
+
+    assert told(len_noise=0.2) == 0
+    assert told(len_first=150.0, len_last=600.0) >= 11
+
+
+def test_answers_that_shrink_are_within_reach() -> None:
+    held = []
+    for seed in range(20):
+        said, truth = at_share(Plan(steps=300, len_first=500, len_last=150, seed=seed), 0.5)
+        assert said.total_s is not None
+        assert abs(np.log(said.total_s.mid / truth)) < 0.15
+        held.append(0.98 * said.total_s.low <= truth <= said.total_s.high)
+    assert np.mean(held) > 0.7
+
+
+def test_metrics_that_come_late_are_no_generation_cycle() -> None:
+    """The bar is ahead of the metric rows: the steps that it alone shows may have lengths too."""
+    wall = np.array([40.0, 10.0, 10.0, 10.0])
+    run = rows_run(wall, 40)
+    first = replace(run, steps=run.steps.head(1).with_columns(len_mean=pl.lit(100.0)))
+    bar = pl.DataFrame(
+        [{"segment": 0, "line": at, "step": at, "total": 40, "elapsed_s": float(wall[:at].sum())} for at in range(5)]
+    )
+    ahead = replace(first, progress=schema.conform(bar, schema.PROGRESS))
+    assert not any("generated answers so far" in each for each in projection_of(ahead).because)
+    logged = replace(run, steps=run.steps.with_columns(len_mean=pl.when(pl.col("step") == 1).then(100.0)))
+    assert any("generated answers so far" in each for each in projection_of(logged).because)
+
+
+def test_a_long_slow_start_is_said_to_go_on_until_it_is_over() -> None:
+    run, truth = simulate(Plan(steps=300, warmup=tuple(np.linspace(30, 2, 16)), noise=0.02, len_noise=0.02))
+    for done in (8, 12, 16):
+        said = projection_of(cut_after(run, 0, done))
+        assert said.too_early
+        assert any("only got faster" in each for each in said.warnings)
+    after = projection_of(cut_after(run, 0, 36))
+    assert not after.too_early
+    assert after.total_s is not None
+    assert abs(np.log(after.total_s.mid / truth.end_s[-1])) < 0.1
+
+
+def test_noise_is_seldom_a_slow_start_that_goes_on() -> None:
+    runs = (simulate(Plan(steps=200, len_noise=0.15, noise=0.08, seed=seed))[0] for seed in range(40))
+    told = sum(
+        any("only got faster" in each for each in projection_of(cut_after(run, 0, done)).warnings)
+        for run in runs for done in (6, 10, 20)
+    )  # fmt: skip
+    assert told <= 3

@@ -220,7 +220,8 @@ def _memory_of(browser: Browser, file: Path) -> tuple[float, float]:
         page = browser.new_page()
         page.goto(f"http://127.0.0.1:{port}/")
         page.wait_for_selector('[data-testid="stFileUploader"]')
-        page.wait_for_timeout(3000)
+        page.wait_for_function(_STILL)
+        page.wait_for_timeout(8000)  # until all modules are loaded
         before = _memory(process.pid, "VmRSS")
         page.set_input_files('input[type="file"]', str(file))
         page.wait_for_selector(".main-svg", timeout=300_000)

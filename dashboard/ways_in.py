@@ -49,7 +49,10 @@ def _drop() -> None:
 
 def _hold(key: str) -> None:
     """Take what was dropped before the page is drawn: the value that a drawn widget gives is a copy of every byte."""
-    files: list[UploadedFile] = st.session_state[key]
+    # A browser that tells of the drop once more finds its bytes gone: those files have been taken.
+    files = [each for each in st.session_state.get(key) or () if isinstance(each, UploadedFile)]
+    if not files:
+        return
     context = get_script_run_ctx()
     state.keep_dropped(tuple((each.name, each.getvalue()) for each in files))
     # Streamlit would keep the bytes until the session ends.

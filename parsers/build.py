@@ -11,8 +11,10 @@ from typing import Any, Final, Literal
 from parsers.base import Origin
 from parsers.frames import OPEN_ROWS, ExtraTable, Table
 from parsers.homes import PLAIN_NAMES, is_plain
+from parsers.values import MOST
 from timeledger import schema
 from timeledger.run import Note, NoteKind, Run, RunInfo, Setting, SettingValue
+from timeledger.said import say
 
 _STEP_COLUMNS: Final = frozenset(schema.STEPS)
 
@@ -76,6 +78,9 @@ class RunBuilder:
         """
         found = self._by_step.get(step)
         if found is None:
+            if step >= MOST:
+                self.note("skipped", say("a step number that no run can have"), line)
+                return
             if self.last_step is not None and step < self.last_step:
                 self.new_segment()
             found = self._open(step, line)
@@ -125,7 +130,7 @@ class RunBuilder:
         overlaps: bool = False,
     ) -> None:
         """Add one phase of one step (seconds of one step). A missing or non-finite time adds nothing."""
-        if seconds is None or not math.isfinite(seconds) or seconds < 0:
+        if seconds is None or not math.isfinite(seconds) or seconds < 0 or step >= MOST:
             return
         if phase not in schema.ROLLUP:
             raise ValueError(f"no such phase: {phase}")
@@ -164,7 +169,7 @@ class RunBuilder:
             raise ValueError(f"no such event: {kind}")
         row: dict[str, Any] = {
             "segment": self.segment,
-            "step": self.last_step if step is None else step,
+            "step": self.last_step if step is None or step >= MOST else step,
             "line": line,
             "at": at,
             "kind": kind,
@@ -179,7 +184,7 @@ class RunBuilder:
     ) -> None:
         """Add one state of the training progress bar; a repeat of the last one is dropped."""
         rows = self._progress.rows
-        if (
+        if step >= MOST or (
             rows
             and rows[-1]["step"] == step
             and rows[-1]["elapsed_s"] == elapsed_s
@@ -190,7 +195,7 @@ class RunBuilder:
             {
                 "segment": self.segment,
                 "step": step,
-                "total": total,
+                "total": None if total is None or total >= MOST else total,
                 "elapsed_s": elapsed_s,
                 "remaining_s": remaining_s,
                 "line": line,
@@ -208,8 +213,8 @@ class RunBuilder:
         *,
         replace: bool = False,
     ) -> None:
-        """Record a setting once; the first source wins unless `replace`, but measured beats inferred. None and NaN are ignored."""
-        if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        """Record a setting once; the first source wins unless `replace`, but measured beats inferred. None, NaN and numbers that no run can have are ignored."""
+        if value is None or (isinstance(value, int | float) and not abs(value) < MOST):
             return
         known = self.settings.get(name)
         if replace or known is None or (kind == "measured" and known.kind != "measured"):

@@ -109,8 +109,7 @@ def _at(build: RunBuilder, row: Row) -> datetime | None:
 
 
 def _step(row: Row, name: str | None) -> int | None:
-    number = units.number(row.get(name, "")) if name else None
-    return int(number) if number is not None and 0 <= number < 2**53 and number == int(number) else None
+    return values.whole(units.number(row.get(name, ""))) if name else None
 
 
 def _own(build: RunBuilder, header: Header, rows: Iterator[tuple[int, Row]]) -> tuple[Run, ...]:
@@ -121,16 +120,17 @@ def _own(build: RunBuilder, header: Header, rows: Iterator[tuple[int, Row]]) -> 
         if step is None or segment is None:
             build.note("skipped", say("a row without a step"), no)
             continue
-        while build.segment < segment:
+        if build.segment < segment:
             build.new_segment()
+            build.segment = segment
         numbers = {name: number for name, cell in row.items() if (number := units.number(cell)) is not None}
         known = {name: value for name, value in numbers.items() if name in schema.STEPS and name not in _PLACE}
         if not timed and "wall_s" in numbers:
             known["step_s"] = numbers["wall_s"]
-        if "span" in numbers:
-            known["span"] = int(numbers["span"])
+        if (span := values.whole(numbers.get("span"))) is not None:
+            known["span"] = span
         extra = {name: value for name, value in numbers.items() if name not in schema.STEPS and name not in _DERIVED}
-        build.row(step, known, line=int(numbers.get("line", no)), at=stamp(row.get("at", "")), extra=extra)
+        build.row(step, known, line=values.whole(numbers.get("line")) or no, at=stamp(row.get("at", "")), extra=extra)
     return (build.run(),)
 
 

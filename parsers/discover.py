@@ -30,7 +30,7 @@ _LOG_NAME: Final = re.compile(
 #: How much of a file is read to group it, when only the list of runs is wanted.
 _PEEK: Final = 4 * HEAD_BYTES
 _CHECKPOINT: Final = re.compile(r"checkpoint-(\d+)$")
-_STATE_STEP: Final = re.compile(rb'"global_step":\s*(\d+)')
+_STATE_STEP: Final = re.compile(rb'"global_step":\s*(\d{1,12})')
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime
 from typing import Any, Final
+
+from parsers.moments import epoch
+from parsers.values import real
 
 #: Where the text is. Docker and Kaggle keep its own line ends, the others hold one message each.
 _PIECES: Final = ("log", "data")
@@ -97,10 +99,6 @@ def _stamp(record: dict[str, Any]) -> str:
         found = record.get(name)
         if isinstance(found, str) and re.match(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d", found):
             return found
-        if isinstance(found, int | float) and found > 1e9:
-            seconds = found / 1000 if found > 1e11 else float(found)
-            try:
-                return datetime.fromtimestamp(seconds, UTC).isoformat()
-            except (OverflowError, ValueError, OSError):
-                return ""
+        if (at := epoch(real(found))) is not None:
+            return at.isoformat()
     return ""

@@ -133,7 +133,7 @@ class _KeyValueReader(LineReader):
             self._metrics(line, no)
 
     def _row(self, line: Line, no: int) -> None:
-        mark = line.mark or Mark(int(line.values.columns.get("epoch", 0)), None, 9, "epoch")
+        mark = line.mark or Mark(line.values.epoch or 0, None, 9, "epoch")
         if mark.rank >= 8 and self._family < 8:
             line.sub, line.values.step = True, None  # `0: kl=..` within a loop that names its steps
             self._metrics(line, no)

@@ -249,7 +249,7 @@ def _is_time(value: Value) -> bool:
 
 #: The progress of a notebook's trainer: `[ 294/1000 1:30:03 < 3:37:44, 0.05 it/s, Epoch 0.16/1]`.
 _NOTEBOOK: Final = re.compile(
-    r"\[\s*(?P<n>\d+)/(?P<total>\d+)\s+(?P<elapsed>[\d:]+) < (?P<left>[\d:]+|\?), +[\d.]+ it/s"
+    r"\[\s*(?P<n>\d{1,12})/(?P<total>\d{1,12})\s+(?P<elapsed>[\d:]+) < (?P<left>[\d:]+|\?), +[\d.]+ it/s"
 )
 _DESC_WORD: Final = re.compile(r"train|epoch|step|grpo|ppo|rl\b|iter|loss|reward|optim|policy", re.IGNORECASE)
 
@@ -281,8 +281,8 @@ def _bar_row(line: Line, bar: Bar) -> None:
     """A bar with metrics in its description or behind its rate is a row of the step it stands at."""
     line.kind = "row"
     if line.mark is None or line.mark.rank > 2:
-        epoch = (int(line.values.columns["epoch"]), None) if "epoch" in line.values.columns else None
-        of = re.search(r"epoch\W*(\d+)\s*/\s*(\d+)", bar.desc, re.IGNORECASE)
+        epoch = None if line.values.epoch is None else (line.values.epoch, None)
+        of = re.search(r"epoch\W*(\d{1,9})\s*/\s*(\d{1,9})", bar.desc, re.IGNORECASE)
         line.mark = Mark(
             bar.n, bar.total, 6, "bar", (int(of[1]), int(of[2])) if of else epoch, epoch is not None or of is not None
         )

@@ -13,6 +13,7 @@ from parsers.base import Confidence, Format, Head, Origin
 from parsers.trainer_jsonl import TrainerLines, recognised
 from parsers.trl_dict import Metrics, metrics_of
 from parsers.trl_rows import Record
+from parsers.values import whole
 from timeledger import units
 from timeledger.said import say
 
@@ -36,13 +37,12 @@ class LlamaFactoryReader(TrainerLines):
 
     def row(self, row: dict[str, Any], line: int) -> None:
         """Read one row."""
-        step = row.get("current_steps")
-        if not isinstance(step, int) or isinstance(step, bool) or step < 0:
+        step = whole(row.get("current_steps"))
+        if step is None:
             self.build.note("skipped", say("a row without current_steps"), line)
             return
         elapsed = units.seconds(str(row.get("elapsed_time", "")))
-        total = row.get("total_steps")
-        total = total if isinstance(total, int) and not isinstance(total, bool) and total > 0 else None
+        total = whole(row.get("total_steps")) or None
         if self.seen and (step < self.seen[-1] or (elapsed is not None and elapsed < self._elapsed)):
             if elapsed is not None and elapsed >= self._elapsed - max(_APART_S, _APART * self._elapsed):
                 self.build.note("repaired", _SECOND, line)

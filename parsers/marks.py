@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from parsers.values import MOST
+
 #: Words of a step mark -> how good a mark it is; lower wins.
 _MARKS: Final = {
     "step": 0, "global_step": 0, "global step": 0, "train step": 0, "training step": 0, "training_step": 0, "train_step": 0,
@@ -28,7 +30,7 @@ _CHINESE_MARK: Final = re.compile(
     r"[【\[(]?第\s*(?P<n>\d+)\s*(?:/\s*(?P<total>\d+)\s*)?(?P<word>步|轮|回合|次更新)(?:\s*[/,，]?\s*共\s*(?P<all>\d+)\s*(?:步|轮|回合|次))?[】\])]?"
 )
 _EPOCH_PAIR: Final = re.compile(
-    r"epoch\s*:?\s*\[?\s*(?P<e>\d+)\s*/\s*(?P<all>\d+)\s*\]?[\s,|:]*(?:[\[(]\s*(?P<n>\d+)\s*/\s*(?P<total>\d+)\s*[\])])",
+    r"epoch\s*:?\s*\[?\s*(?P<e>\d{1,9})\s*/\s*(?P<all>\d{1,9})\s*\]?[\s,|:]*(?:[\[(]\s*(?P<n>\d{1,12})\s*/\s*(?P<total>\d{1,12})\s*[\])])",
     re.IGNORECASE,
 )
 _LEADING: Final = re.compile(
@@ -61,7 +63,8 @@ class Marks:
 
 
 def _whole(text: str | None) -> int | None:
-    return int(text.replace(",", "")) if text else None
+    number = int(text.replace(",", "")) if text and len(text) < 20 else MOST
+    return number if number < MOST else None
 
 
 def take_marks(text: str) -> Marks:
@@ -80,7 +83,7 @@ def take_marks(text: str) -> Marks:
         matches = sorted([*_CHINESE_MARK.finditer(text), *_MARK.finditer(text)], key=lambda match: match.start())
     for match in matches:
         step, total = _whole(match["n"]), _whole(match["total"] or match.groupdict().get("all"))
-        if step is None or (total is not None and total < step) or step > 10**12 or match.start() < at:
+        if step is None or (total is not None and total < step) or match.start() < at:
             continue
         pieces.append(text[at : match.start()])
         at = match.end()

@@ -12,10 +12,11 @@ from typing import Any, Final, NamedTuple
 
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.build import RunBuilder
+from parsers.moments import epoch
 from parsers.settings import from_config
-from parsers.tagrows import moment
 from parsers.trackers import MetricRows
 from parsers.trl_profiling import PREFIX
+from parsers.values import real, whole
 from timeledger.run import Run
 from timeledger.said import say
 
@@ -106,7 +107,7 @@ def _finish(build: RunBuilder, status: str, start: int | None) -> None:
 
 
 def _time(ms: Any) -> datetime | None:
-    return moment(ms / 1000) if isinstance(ms, int) else None
+    return epoch(real(ms))
 
 
 # --- the database ------------------------------------------------------------------------------------------------
@@ -148,7 +149,10 @@ def _points(build: RunBuilder, metrics: Path) -> Iterator[Point]:
         for line in _text(path).splitlines():
             parts = line.split()
             try:
-                yield Point(int(parts[0]), int(parts[2]), key, float(parts[1]))
+                ms, step = int(parts[0]), whole(int(parts[2]))
+                if step is None or ms.bit_length() > 63:
+                    raise ValueError
+                yield Point(ms, step, key, float(parts[1]))
             except (IndexError, ValueError):
                 build.note("skipped", say("a line of a metric file that is not `time value step`"))
 

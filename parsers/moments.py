@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import math
+from datetime import UTC, datetime
+from typing import Final
 
 from parsers.build import RunBuilder
 from parsers.text import YearlessClock, stamp, stamp_has_zone
 from timeledger.said import say
+
+#: Seconds since 1970 in 2001: a smaller number is not a moment. A much larger one counts milliseconds.
+_EARLIEST: Final = 1e9
+_MILLISECONDS: Final = 1e11
 
 
 def dated(build: RunBuilder, clock: YearlessClock, text: str) -> datetime | None:
@@ -33,3 +39,20 @@ def yearless(build: RunBuilder, clock: YearlessClock, text: str) -> datetime | N
 def printed_at(build: RunBuilder, clock: YearlessClock, text: str) -> datetime | None:
     """The stamp in a text, with a year or without one."""
     return dated(build, clock, text) or yearless(build, clock, text)
+
+
+def moment(wall: float | None) -> datetime | None:
+    """Unix seconds as a UTC time; None for what no calendar holds."""
+    if wall is None or not math.isfinite(wall) or wall <= 0:
+        return None
+    try:
+        return datetime.fromtimestamp(wall, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def epoch(number: float | None) -> datetime | None:
+    """Seconds since 1970, or milliseconds, as a UTC time; None for a number too small to be a moment."""
+    if number is None or number < _EARLIEST:
+        return None
+    return moment(number / 1000 if number > _MILLISECONDS else number)

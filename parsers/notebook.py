@@ -18,6 +18,7 @@ from parsers.settings import from_config
 from parsers.tagrows import TagRows
 from parsers.text import strip_ansi
 from parsers.trl_facts import Facts
+from parsers.values import whole
 from timeledger import units
 from timeledger.run import Run
 from timeledger.said import say
@@ -159,15 +160,15 @@ def _add_row(rows: TagRows, header: list[str], cells: list[str]) -> None:
     if header[0] != "Step":
         rows.build.note("skipped", say("a table of epochs without steps"))
         return
-    step = units.number(cells[0]) if cells else None
-    if step is None or not 0 <= step < 2**53:
+    step = whole(units.number(cells[0])) if cells else None
+    if step is None:
         rows.build.note("skipped", say("a row of the table without a step"))
         return
     for name, cell in zip(header[1:], cells[1:], strict=False):
         value = units.number(cell)
         if value is not None:
             tag = {"Training Loss": "loss", "Validation Loss": "eval_loss"}.get(name, name.replace(" / ", "/"))
-            rows.add(int(step), tag, value, None)
+            rows.add(step, tag, value, None)
 
 
 def _ending(build: RunBuilder, shown: Shown, outputs: list[dict[str, Any]]) -> None:

@@ -12,7 +12,7 @@ from timeledger import units
 _DURATION: Final = r"(?:\d+ days?,? ?)?(?:\d+:)?\d+:\d{2}"
 #: `[ 294/1000 1:30:03 < 3:37:44, 0.05 it/s, Epoch 0.16/1]` while it runs, `[500/500 6:57:24, Epoch 0/1]` at the end.
 _PROGRESS: Final = re.compile(
-    rf"\[\s*(?P<n>\d+)/(?P<total>\d+)\s+(?P<elapsed>{_DURATION})(?:\s*<\s*(?P<left>{_DURATION}|\?))?[^\]]*\]"
+    rf"\[\s*(?P<n>\d{{1,12}})/(?P<total>\d{{1,12}})\s+(?P<elapsed>{_DURATION})(?:\s*<\s*(?P<left>{_DURATION}|\?))?[^\]]*\]"
 )
 _LONGEST_CELL: Final = 200
 

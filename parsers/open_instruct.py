@@ -11,6 +11,7 @@ from parsers.build import RunBuilder
 from parsers.reprs import ReprDump
 from parsers.tagged import TaggedReader
 from parsers.text import Piece, strip_actor
+from parsers.values import whole
 from timeledger import units
 from timeledger.run import SettingValue
 from timeledger.said import say
@@ -91,7 +92,7 @@ class _PanelReader(TaggedReader):
                     lost += 1
                 elif name and (value := units.number(raw)) is not None:
                     tags[name if category == "other" else f"{category}/{name}"] = value
-        step = tags.get(_STEP)
+        step = whole(tags.get(_STEP))
         if lost:
             self.build.note(
                 "missing", say("values are printed with two decimals: a smaller one shows as 0.00 and is unknown"), line
@@ -101,12 +102,12 @@ class _PanelReader(TaggedReader):
             shown = ", ".join(f"{name} {value:g}" for name, value in tags.items() if name.startswith("eval/"))
             self.build.event("evaluation", line=line, at=self.moment(text) or self._now, text=shown)
             return
-        if step is None or step < 0:
+        if step is None:
             self.build.note("skipped", say("a panel of metrics without training_step"), line)
             return
-        self.put(int(step), tags, line, self.moment(text) or self._now)
+        self.put(step, tags, line, self.moment(text) or self._now)
         total = self.build.settings.get("total_steps")
-        if total is not None and total.value == int(step):
+        if total is not None and total.value == step:
             self.finish(line)
 
     def _config(self, text: str) -> None:

@@ -11,6 +11,7 @@ from parsers.commands import CommandLine
 from parsers.lines import LineReader
 from parsers.moments import printed_at
 from parsers.openrlhf_config import flags, namespace, settle
+from parsers.printed import numbers
 from parsers.tag_tables import OPENRLHF, Col
 from parsers.text import Bar, Piece, YearlessClock, bars, stamp, stamp_has_zone, strip_actor
 from parsers.vllm import EngineLines
@@ -18,10 +19,9 @@ from timeledger import units
 from timeledger.said import say
 
 _STEP: Final = re.compile(r"Global step (\d{1,12})(?: \[\w+\])?: \{")
-_PAIR: Final = re.compile(r"['\"]([^'\"]{1,120})['\"]: ((?:[\w.]+\([^()]*\)|\[[^\]]*\]|[^,}\[])+)")
 _MADE: Final = re.compile(r"Experience making completed in ((?:\d+ days?, )?[\d:.]+)")
 _EVALUATED: Final = re.compile(r"Evaluation completed in ((?:\d+ days?, )?[\d:.]+)(?:, global_step (\d{1,12}))?(.*)")
-_EPISODE: Final = re.compile(r"Episode \[(\d+)/(\d+)\]$")
+_EPISODE: Final = re.compile(r"Episode \[(\d{1,9})/(\d{1,9})\]$")
 _EPOCH: Final = re.compile(r"Train epoch \[(\d+)/(\d+)\]$")
 _POSTFIX: Final = re.compile(r"([\w/]+)=([^,\s\]]+)")
 #: Postfix of the bars (rounded to three digits by tqdm), short and long names.
@@ -92,7 +92,7 @@ class _OpenRlhfReader(LineReader):
 
     def _step(self, match: re.Match[str], text: str, line: int) -> None:
         """`✨ Global step 3: {...}`; the asynchronous trainer prints it without the star. Keys come in any order."""
-        found = _numbers(text[match.end() - 1 :])
+        found = numbers(text[match.end() :].partition("}")[0])
         if not found:
             self.build.note("skipped", say("a step line without numbers"), line)
             return
@@ -220,17 +220,6 @@ class _OpenRlhfReader(LineReader):
             self.build.ended = "interrupted"
             return True
         return False
-
-
-def _numbers(text: str) -> dict[str, float]:
-    """The numbers of a printed dict; tensors and numpy scalars included, texts and lists left out."""
-    found: dict[str, float] = {}
-    end = text.find("}")
-    for key, raw in _PAIR.findall(text[: end + 1] if end > 0 else text):
-        value = units.number(raw)
-        if value is not None:
-            found.setdefault(key, value)
-    return found
 
 
 def _columns(found: dict[str, float]) -> dict[str, Any]:

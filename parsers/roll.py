@@ -10,6 +10,7 @@ from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.printed import numbers
 from parsers.tagged import TaggedReader
 from parsers.text import Piece
+from parsers.values import real, whole
 
 _PREFIX: Final = re.compile(r"\[(?P<worker>[\w\-]+) \d+ / \d+\]\[PID \d+\] ")
 _METRICS: Final = re.compile(r"(?:^|\] )(\{\".*\})\s*$")
@@ -68,7 +69,8 @@ class _RollReader(TaggedReader):
         tags = _numbers(raw)
         if not any("/" in tag for tag in tags):
             return
-        step = next((int(tags.pop(key)) for key in _STEP_KEYS if tags.get(key, -1.0) >= 0), self._open)
+        key = next((key for key in _STEP_KEYS if whole(tags.get(key)) is not None), None)
+        step = self._open if key is None else whole(tags.pop(key))
         if step is None:
             self._held = tags
         else:
@@ -103,11 +105,7 @@ def _numbers(raw: str) -> dict[str, float]:
         return numbers(raw)
     if not isinstance(found, dict):
         return {}
-    return {
-        key: float(value)
-        for key, value in found.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    }
+    return {key: number for key, value in found.items() if (number := real(value)) is not None}
 
 
 def recognises(head: Head) -> Confidence:

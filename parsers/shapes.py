@@ -7,7 +7,6 @@ is read in full. Now and then a line is read both ways, and a shape that proves 
 
 from __future__ import annotations
 
-import math
 import re
 from itertools import pairwise
 from typing import Final
@@ -27,6 +26,7 @@ from parsers.keyvalue_lines import Line
 from parsers.marks import Mark
 from parsers.sorting import Sorted
 from parsers.text import stamp
+from parsers.values import MOST
 
 _VARYING: Final = b"0123456789-"
 #: Most shapes that are learned, of lines of at most this length; most shapes that are counted at a time.
@@ -130,8 +130,10 @@ class _Shape:
         self._own = at
         totals = [1] if mark is not None and mark.total is not None else []
         totals += [at + (values.step is not None)] if values.total is not None else []
-        self._limits: list[tuple[int, float, float]] = [(place, 1, math.inf) for place in totals]
         self._columns = at + (values.step is not None) + (values.total is not None)
+        self._limits: list[tuple[int, float, float]] = [
+            (place, int(place in totals), MOST - 1) for place in range(self._columns)
+        ]
         self._phases = self._columns + len(values.columns)
         self._clocks = self._phases + len(values.phases)
         self._extra = self._clocks + len(values.clocks)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final, NamedTuple
 
 from parsers import clocks
 from parsers.fields import Meaning, resolve
+from parsers.moments import epoch
 from parsers.renames import Resolver
-from parsers.values import Value
+from parsers.values import MOST, Value
 
 #: Lists are averaged for these columns only: a list under another key may be a range, a shape, a histogram.
 _LISTABLE: Final = frozenset({"reward", "truncated", "len_mean", "acc"})
 #: Units that stay with the name of a metric that has no column (its number is not converted).
 _SHOWN: Final = frozenset({"w", "words", "chars", "%", "MB", "GB", "MiB", "GiB"})
-_EARLIEST: Final = 1e9  # epoch seconds of 2001: a smaller number under `time` is not a moment
 
 
 class Pair(NamedTuple):
@@ -58,6 +58,12 @@ class Sorted:
     def names(self) -> set[str]:
         """What the line tells, by column, clock and phase: two lines of one step tell different things."""
         return {*self.columns, *self.clocks, *(f"phase {name}" for name in self.phases)}
+
+    @property
+    def epoch(self) -> int | None:
+        """The epoch that the line is in."""
+        found = self.columns.get("epoch")
+        return None if found is None or not 0 <= found < MOST else int(found)
 
     def put(self, column: str, value: float, rank: int, key: str = "") -> None:
         """Give a column a value unless a better key has given one; the loser stays in `extra` under its own name."""
@@ -135,12 +141,12 @@ def _sort_number(out: Sorted, key: str, canonical: float, meaning: Meaning, unit
     elif kind == "total":
         out.total = int(canonical) if canonical < 1e12 and canonical >= 1 else out.total
     elif kind == "at":
-        out.at = _moment(canonical)
+        out.at = epoch(canonical)
     elif kind == "count":
         out.counts.append((meaning, canonical))
         out.extra.setdefault(key, canonical)
-    elif kind == "clock" and canonical >= _EARLIEST:
-        out.at = out.at or _moment(canonical)
+    elif kind == "clock" and (at := epoch(canonical)) is not None:
+        out.at = out.at or at
     elif kind in {"clock", "mean_step"}:
         out.clocks.setdefault(clocks.key(key, meaning), canonical)
     elif kind == "remaining":
@@ -155,15 +161,6 @@ def _sort_step(out: Sorted, value: Value, meaning: Meaning) -> None:
     out.step, out.step_rank = int(value.number), meaning.rank
     if value.total is not None and value.total >= value.number:
         out.total = int(value.total)
-
-
-def _moment(seconds: float) -> datetime | None:
-    """Epoch seconds (or milliseconds) as UTC."""
-    seconds = seconds / 1000 if seconds > 1e11 else seconds
-    try:
-        return datetime.fromtimestamp(seconds, UTC) if seconds >= _EARLIEST else None
-    except (OverflowError, ValueError, OSError):
-        return None
 
 
 def _nest(out: Sorted) -> None:

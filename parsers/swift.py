@@ -19,7 +19,7 @@ from parsers.trl_rows import Record
 from timeledger import units
 from timeledger.said import say
 
-_STEP: Final = re.compile(r"(\d+)/(\d+)$")
+_STEP: Final = re.compile(r"(\d{1,12})/(\d{1,12})$")
 #: Of the log's own progress: kept out of the metrics.
 _PROGRESS: Final = {
     "global_step/max_steps", "iteration", "percentage", "elapsed_time", "remaining_time", "train_speed(s/it)",

@@ -7,10 +7,11 @@ from typing import Any, Final
 
 from parsers.base import NO, Confidence, Format, Head, Sure
 from parsers.jsonl import parse
+from parsers.moments import epoch
 from parsers.tagged import TaggedReader
-from parsers.tagrows import moment
 from parsers.tags import meaning
 from parsers.text import Piece, stamp
+from parsers.values import real, whole
 from timeledger.said import say
 
 #: Those whose metric names stand in `tag_tables` (verl, TRL and OpenRLHF have readers of their own, or none is needed).
@@ -37,22 +38,15 @@ class _TaggedJsonlReader(TaggedReader):
             self.build.note("skipped", text, piece.no)
             return
         tags = {
-            key: float(value)
+            key: number
             for key, value in record.items()
-            if isinstance(value, int | float)
-            and not isinstance(value, bool)
-            and key not in _STEPS
-            and key not in _CLOCKS
+            if key not in _STEPS and key not in _CLOCKS and (number := real(value)) is not None
         }
         self.put(step, tags, piece.no, _at(record))
 
 
 def _step(record: dict[str, Any]) -> int | None:
-    for key in _STEPS:
-        value = record.get(key)
-        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12 and value == int(value):
-            return int(value)
-    return None
+    return next((step for key in _STEPS if (step := whole(record.get(key))) is not None), None)
 
 
 def _at(record: dict[str, Any]) -> datetime | None:
@@ -60,8 +54,8 @@ def _at(record: dict[str, Any]) -> datetime | None:
         value = record.get(key)
         if isinstance(value, str):
             return stamp(value)
-        if isinstance(value, int | float) and value > 1e9:
-            return moment(value / 1000 if value > 1e11 else float(value))
+        if (at := epoch(real(value))) is not None:
+            return at
     return None
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import copy
-import math
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from parsers import verl_keys
 from parsers.build import RunBuilder
+from parsers.moments import moment
 from parsers.tag_gather import Gathered, gather
 from parsers.tags import Meaning, derive
 from timeledger.run import Run
@@ -25,16 +24,6 @@ _MAX_SHOWN: Final = 200
 
 def _telling(name: str) -> int:
     return next((rank for rank, word in enumerate(_TELLING) if word in name), len(_TELLING))
-
-
-def moment(wall: float | None) -> datetime | None:
-    """Unix seconds as a UTC time; None for what no calendar holds."""
-    if wall is None or not math.isfinite(wall) or wall <= 0:
-        return None
-    try:
-        return datetime.fromtimestamp(wall, UTC)
-    except (OverflowError, ValueError, OSError):
-        return None
 
 
 class TagRows:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -181,8 +182,8 @@ def derive(tags: Mapping[str, float]) -> dict[str, float]:
         if right is not None and count:
             found["acc"] = right / count
         tokens = tags.get(f"{actor}/n_tokens")
-        if count is None and tokens and whole and abs(tokens / whole - round(tokens / whole)) < 0.01:
-            found["sequences"] = float(round(tokens / whole))
+        if count is None and tokens and whole and math.isfinite(made := tokens / whole) and abs(made - round(made)) < 0.01:
+            found["sequences"] = float(round(made))
     total = tags.get("train/total_length", tags.get("rollout/total_lengths"))
     answer = tags.get(
         "train/response_length", tags.get("train/rollout/response_length_mean", tags.get("rollout/response_lengths"))

@@ -16,9 +16,10 @@ from parsers import protobuf
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.build import RunBuilder
 from parsers.crc32c import masked
+from parsers.moments import moment
 from parsers.protobuf import Malformed
 from parsers.settings import from_config
-from parsers.tagrows import TagRows, moment
+from parsers.tagrows import TagRows
 from timeledger.run import Run
 from timeledger.said import say
 

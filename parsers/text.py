@@ -165,10 +165,10 @@ class YearlessClock:
 
 # --- progress bars ---------------------------------------------------------------------------------------------
 
-_DURATION = r"(?:\d+ days?, ?)?(?:\d+:)?\d+:\d{2}"
+_DURATION = r"(?:\d{1,9} days?, ?)?(?:\d{1,9}:)?\d{1,9}:\d{2}"
 #: `desc:  53%|#####   | 53/100 [00:47<00:41,  1.13it/s, reward=0.5]`, and without a total `59it [00:37, 1.60it/s]`.
 _BAR: Final = re.compile(
-    r"(?:(?P<pct>\d{1,3})%\|[^|]*\|\s*)(?P<n>\d+)/(?P<total>\d+)\s*\[(?P<el>"
+    r"(?:(?P<pct>\d{1,3})%\|[^|]*\|\s*)(?P<n>\d{1,12})/(?P<total>\d{1,12})\s*\[(?P<el>"
     + _DURATION
     + r")<(?P<rem>"
     + _DURATION
@@ -176,7 +176,9 @@ _BAR: Final = re.compile(
     r"(?:,\s*(?P<rate>[\d.]+|\?)\s*(?P<unit>[^\],]*))?(?P<post>,[^\]]*)?\]"
 )
 _COUNT: Final = re.compile(
-    r"(?P<n>\d+)it \[(?P<el>" + _DURATION + r"),\s*(?P<rate>[\d.]+|\?)\s*(?P<unit>it/s|s/it)(?P<post>,[^\]]*)?\]"
+    r"(?<!\d)(?P<n>\d{1,12})it \[(?P<el>"
+    + _DURATION
+    + r"),\s*(?P<rate>[\d.]+|\?)\s*(?P<unit>it/s|s/it)(?P<post>,[^\]]*)?\]"
 )
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from parsers.build import RunBuilder
 from parsers.tagrows import TagRows
 from parsers.trl_profiling import PREFIX, Profile
+from parsers.values import real, whole
 from timeledger.run import Run
 from timeledger.said import say
 
@@ -24,14 +25,7 @@ _STEP_TIMES: Final = ("train/step_time", "step_time")
 
 def number(value: Any) -> float | None:
     """A metric's number; trackers write NaN and infinities as words where JSON has none."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | float):
-        try:
-            return float(value)
-        except OverflowError:
-            return None
-    return _SPECIAL.get(value) if isinstance(value, str) else None
+    return _SPECIAL.get(value) if isinstance(value, str) else real(value)
 
 
 def has_metrics(row: Mapping[str, Any]) -> bool:
@@ -72,11 +66,7 @@ class MetricRows:
 
     @staticmethod
     def _step(row: Mapping[str, Any], counter: int | None) -> int | None:
-        for key in _STEPS:
-            value = number(row.get(key))
-            if value is not None and math.isfinite(value) and 0 <= value < 2**53:
-                return int(value)
-        return counter
+        return next((step for key in _STEPS if (step := whole(row.get(key))) is not None), counter)
 
     def run(self) -> Run:
         """The run so far."""

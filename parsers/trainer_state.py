@@ -15,6 +15,7 @@ from parsers.build import RunBuilder
 from parsers.documents import DocumentReader
 from parsers.trl_dict import Metrics, metrics_of
 from parsers.trl_rows import Record, RowWriter
+from parsers.values import real, whole
 from timeledger.run import Run
 from timeledger.said import say
 
@@ -72,7 +73,7 @@ class _Document:
                 say("the JSON is not complete ({error}): read as far as it goes", error=type(error).__name__),
             )
         rows = document.get("log_history") if isinstance(document, dict) else document
-        self._every = _count(document.get("logging_steps")) if isinstance(document, dict) else 0
+        self._every = whole(document.get("logging_steps")) or 0 if isinstance(document, dict) else 0
         history = rows if isinstance(rows, list) else []
         for index, row in enumerate(history):
             if isinstance(row, dict):
@@ -86,17 +87,17 @@ class _Document:
 
     def _row(self, row: dict[str, Any]) -> None:
         metrics = metrics_of(row)
-        step = metrics.numbers.pop("step", metrics.numbers.pop("global_step", None))
-        if step is None or not step.is_integer() or step < 0:
+        step = whole(metrics.numbers.pop("step", metrics.numbers.pop("global_step", None)))
+        if step is None:
             self._build.note("skipped", say("an entry of log_history without a step"))
             return
         kind = metrics.kind
         if kind == "end":
-            self._end(metrics, int(step))
+            self._end(metrics, step)
         elif kind == "eval":
-            self._writer.evaluation(Record("eval", metrics, 0), int(step))
+            self._writer.evaluation(Record("eval", metrics, 0), step)
         else:
-            self._train(metrics, int(step))
+            self._train(metrics, step)
 
     def _train(self, metrics: Metrics, step: int) -> None:
         if self._seen and step < self._seen[-1]:
@@ -121,8 +122,7 @@ class _Document:
         for key, name in _SETTINGS.items():
             self._setting(name, document.get(key), key)
         # eval_steps and save_steps hold a default of 500 when nothing is evaluated or saved
-        step, every = document.get("global_step"), document.get("save_steps")
-        step, every = _count(step), _count(every)
+        step, every = whole(document.get("global_step")), whole(document.get("save_steps"))
         if step and every and (step % every == 0 or step == document.get("max_steps")):
             self._setting("save_steps", every, "save_steps")
         if any(isinstance(row, dict) and any(key.startswith("eval_") for key in row) for row in history):
@@ -131,13 +131,8 @@ class _Document:
             self._build.ended = "finished"
 
     def _setting(self, name: str, value: object, key: str) -> None:
-        known = value if isinstance(value, int | float) and not isinstance(value, bool) else None
-        if known is not None and known >= 1:
-            self._build.setting(name, known, f"trainer_state.json: {key}", replace=True)
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+        if isinstance(value, int | float) and (real(value) or 0.0) >= 1:
+            self._build.setting(name, value, f"trainer_state.json: {key}", replace=True)
 
 
 def _salvaged(text: str) -> list[Any]:

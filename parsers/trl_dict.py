@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from parsers.values import real
 from timeledger import units
 
 DictKind = Literal["train", "eval", "end"]
@@ -177,25 +178,13 @@ def metrics_of(row: Mapping[str, Any]) -> Metrics:
     words: dict[str, str] = {}
     quoted = False
     for key, value in row.items():
-        if isinstance(value, bool) or value is None:
-            continue
-        if isinstance(value, int | float):
-            numbers[key] = _float(value)
+        number = units.number(value) if isinstance(value, str) else real(value)
+        if number is not None:
+            numbers[key] = number
+            quoted = quoted or isinstance(value, str)
         elif isinstance(value, str):
-            number = units.number(value)
-            quoted = quoted or number is not None
-            if number is None:
-                words[key] = value
-            else:
-                numbers[key] = number
+            words[key] = value
     return Metrics(numbers, words, quoted, 0, 0)
-
-
-def _float(value: int | float) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf")
 
 
 def begins(text: str) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
@@ -83,7 +84,7 @@ class RowWriter:
         A dict may be lost without a trace: cut out of the middle of the log, or overwritten. Within an epoch the last,
         shorter step makes the epoch run ahead by less than a step; a gap is believed beyond that and the printed digits.
         """
-        if epoch is None:
+        if epoch is None or not math.isfinite(epoch):
             return 0
         if self._base is None:
             self._base = (epoch, step)

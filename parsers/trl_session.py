@@ -11,6 +11,7 @@ from parsers.build import RunBuilder
 from parsers.trl_dict import Metrics
 from parsers.trl_rows import Record, RowWriter
 from parsers.trl_steps import Order, Spacing
+from parsers.values import MOST, whole
 from timeledger.run import NoteKind
 from timeledger.said import say
 
@@ -118,11 +119,11 @@ class Session:
             return where.step
         numbers = metrics.numbers
         for key in ("step", "global_step"):
-            if key in numbers and numbers[key].is_integer() and numbers[key] >= 0:
-                return int(numbers[key])
+            if (step := whole(numbers.get(key))) is not None:
+                return step
         if head and (said := _SAID.search(head)):
             return int(said[1])
-        if "eps" in numbers and numbers.get("episode", 0) > 0:
+        if "eps" in numbers and 0 < numbers.get("episode", 0) < MOST:
             if self._per_step is None:  # the bar moves after the dict: it still shows the step before
                 self._per_step = numbers["episode"] / (self.order.last + 1)
             return round(numbers["episode"] / self._per_step)

@@ -11,6 +11,8 @@ from parsers.field_names import UNITS
 from timeledger import units
 
 _BRACKETS: Final = re.compile(r"[()\[\]{}'\"]")
+#: No count of a run, and no step, is so large.
+MOST: Final = 10**12
 #: No list or quoted value of a metric line is longer.
 _LONGEST: Final = 4000
 
@@ -162,15 +164,28 @@ def closing(text: str, at: int, longest: int = 20_000) -> int | None:
     return None
 
 
+def real(raw: object) -> float | None:
+    """A JSON number; None for anything else, truth values included, and for what no float holds."""
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
+        return None
+    try:
+        return float(raw)
+    except OverflowError:
+        return None
+
+
+def whole(raw: object) -> int | None:
+    """A JSON number that counts something: whole, 0 or more, of a size that a run can have."""
+    number = real(raw)
+    return int(number) if number is not None and 0 <= number < MOST and number == int(number) else None
+
+
 def of_json(raw: object) -> Value | None:
     """The value of a JSON scalar, list or text (`"36s"`, `"5/3766"`, `"0.0005"`); None for what holds no number."""
     if isinstance(raw, bool):
         return Value(float(raw))
-    if isinstance(raw, int | float):
-        try:
-            return Value(float(raw), decimals=isinstance(raw, float))
-        except OverflowError:
-            return None
+    if (number := real(raw)) is not None:
+        return Value(number, decimals=isinstance(raw, float))
     if isinstance(raw, list):
         plain = all(isinstance(item, int | float | bool) for item in raw)
         return of_list(raw) if raw and plain else None

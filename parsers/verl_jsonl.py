@@ -8,6 +8,7 @@ from typing import Final
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.lines import LineReader
 from parsers.text import Piece
+from parsers.values import real, whole
 from parsers.verl_rows import StepRows
 from parsers.verl_text import KNOWN_KEY
 from timeledger.said import say
@@ -39,12 +40,10 @@ def _record(text: str) -> tuple[int, dict[str, float]] | None:
         record = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    step, data = (record.get("step"), record.get("data")) if isinstance(record, dict) else (None, None)
-    if not isinstance(step, int) or isinstance(step, bool) or not isinstance(data, dict) or not 0 <= step < 10**12:
+    step, data = (whole(record.get("step")), record.get("data")) if isinstance(record, dict) else (None, None)
+    if step is None or not isinstance(data, dict):
         return None
-    return step, {
-        key: float(value) for key, value in data.items() if isinstance(value, int | float) and not isinstance(value, bool)
-    }  # fmt: skip
+    return step, {key: number for key, value in data.items() if (number := real(value)) is not None}
 
 
 def recognises(head: Head) -> Confidence:

@@ -12,6 +12,7 @@ from parsers.build import RunBuilder
 from parsers.documents import DocumentReader
 from parsers.lines import LineReader
 from parsers.text import Piece, YearlessClock
+from parsers.values import real
 from parsers.vllm import EngineLines
 from timeledger import units
 from timeledger.run import Run
@@ -43,8 +44,7 @@ _KEPT: Final = ("max_concurrency", "mean_ttft_ms", "p99_ttft_ms", "mean_tpot_ms"
 
 
 def _number(found: Mapping[str, Any], name: str) -> float | None:
-    value = found.get(name)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return real(found.get(name))
 
 
 def serving(build: RunBuilder, found: Mapping[str, Any], source: str, line: int = 0) -> None:

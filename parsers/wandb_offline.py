@@ -14,9 +14,9 @@ from typing import Any, Final
 from parsers import protobuf
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.build import RunBuilder
+from parsers.moments import moment
 from parsers.protobuf import Malformed
 from parsers.settings import from_config
-from parsers.tagrows import moment
 from parsers.trackers import MetricRows, number
 from timeledger.run import Run
 from timeledger.said import say

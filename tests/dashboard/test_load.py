@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from streamlit.runtime.uploaded_file_manager import DeletedFile
 
+from dashboard import ways_in
 from dashboard.follower import Follower, Newest
 from timeledger.errors import TimeledgerError
 
@@ -91,3 +93,14 @@ def test_a_costly_thing_is_not_made_at_every_change() -> None:
     assert place.of(2, lambda: 2) == 2
     place.cost_s = 0.0
     assert place.of(3, lambda: 3, patient=True) == 3
+
+
+def test_files_that_were_taken_are_not_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The browser may tell of a drop once more when its bytes have been let go of: Streamlit then hands out stand-ins."""
+    kept: list[object] = []
+    monkeypatch.setattr("dashboard.state.keep_dropped", kept.append)
+    monkeypatch.setattr(ways_in.st, "session_state", {"drop": [DeletedFile("gone")], "none": None})
+    ways_in._hold("drop")
+    ways_in._hold("none")
+    ways_in._hold("never")
+    assert kept == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from contextlib import suppress
 from datetime import timedelta
 
@@ -15,7 +16,9 @@ from parsers.base import Format, Origin
 from parsers.source import Feeder
 from tests.parsers.alike import same, same_in_pieces
 from tests.parsers.samples import samples
+from timeledger.analysis import analyse
 from timeledger.errors import TimeledgerError
+from timeledger.report import report
 from timeledger.run import Run
 
 SAMPLES = samples()
@@ -106,6 +109,24 @@ def test_any_bytes_read_or_raise_our_error(name: str, junk: bytes, place: float,
         with suppress(TimeledgerError):
             read_all(bad, name=file)
         _forced(fixed, file, bad)
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name in TEXT or BY_NAME[name].kind == "document"])
+@FEW
+@given(
+    place=st.floats(0, 1),
+    huge=st.sampled_from(["1" + "0" * 400, "9" * 20, "1e300", "NaN", "-1", "9223372036854775807"]),
+)
+def test_no_number_is_too_large(name: str, place: float, huge: str) -> None:
+    """Steps, totals, settings and values that no column holds: left out, never raised."""
+    file, raw = SAMPLES[name]
+    found = [*re.finditer(rb"\d+(?:\.\d+)?", raw)]
+    at = found[int(place * (len(found) - 1))]
+    bad = raw[: at.start()] + huge.encode() + raw[at.end() :]
+    with suppress(TimeledgerError):
+        for run in read_all(bad, name=file):
+            report(analyse(run, backtested=False))
+    _forced(BY_NAME[name], file, bad)
 
 
 def _forced(fixed: Format | None, file: str, bad: bytes) -> None:

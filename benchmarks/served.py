@@ -62,7 +62,11 @@ def served(command: list[str], port: int) -> Iterator[subprocess.Popen[bytes]]:
         yield process
     finally:
         process.terminate()
-        process.wait(timeout=20)
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:  # it still draws every point
+            process.kill()
+            process.wait()
 
 
 def cold_starts(browser: Browser, folder: Path) -> list[Row]:

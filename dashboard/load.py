@@ -26,6 +26,7 @@ from timeledger.analysis import analyse
 from timeledger.backtest import backtest
 from timeledger.compare import Comparison, Ledger, between, compare
 from timeledger.errors import TimeledgerError
+from timeledger.plausible import LARGEST
 from timeledger.results import Analysis, Backtest, Facts
 from timeledger.run import Run
 
@@ -220,8 +221,10 @@ def facts(key: str) -> Facts:
     """What the reader typed about a run; whatever else a link holds is passed over."""
     known = state.given(key)
     numbers = packed.numbers(known)
-    typed: dict[str, Any] = {name: int(value) for name, value in numbers.items() if name in _WHOLE and value >= 1}
-    typed |= {name: value for name, value in numbers.items() if name in _REAL}
+    typed: dict[str, Any] = {
+        name: int(value) for name, value in numbers.items() if name in _WHOLE and 1 <= value < LARGEST
+    }
+    typed |= {name: value for name, value in numbers.items() if name in _REAL and value < LARGEST}
     return Facts(
         **typed,
         currency=str(known.get("currency") or ""),

@@ -182,7 +182,13 @@ def derive(tags: Mapping[str, float]) -> dict[str, float]:
         if right is not None and count:
             found["acc"] = right / count
         tokens = tags.get(f"{actor}/n_tokens")
-        if count is None and tokens and whole and math.isfinite(made := tokens / whole) and abs(made - round(made)) < 0.01:
+        if (
+            count is None
+            and tokens
+            and whole
+            and math.isfinite(made := tokens / whole)
+            and abs(made - round(made)) < 0.01
+        ):
             found["sequences"] = float(round(made))
     total = tags.get("train/total_length", tags.get("rollout/total_lengths"))
     answer = tags.get(

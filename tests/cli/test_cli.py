@@ -97,6 +97,14 @@ def test_standard_input(tmp_path: Path, capsys: pytest.CaptureFixture[str], monk
     assert document(capsys, "show", "-", "--json")["runs"][0]["run"]["step"] == 20
 
 
+@pytest.mark.parametrize(
+    "fact", ["--total-steps=0", "--total-steps=99999999999999999999", "--eval-s=1e300", "--gpus=-1"]
+)
+def test_facts_that_no_run_can_have_are_refused(fact: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", str(loop_log(tmp_path)), fact]) == 2
+    assert fact.partition("=")[0] in capsys.readouterr().err
+
+
 def test_compare_parts_add_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a, b = loop_log(tmp_path, 40, "a.log"), loop_log(tmp_path, 40, "b.log", pace=5.0)
     found = document(capsys, "compare", str(a), str(b), "--json")

@@ -49,6 +49,7 @@ def test_what_was_typed_about_a_run_is_in_the_link(tmp_path: Path) -> None:
         "total_steps:0",
         "nonsense:3",
         "total_steps:yes",
+        "total_steps:99999999999999999999",
         "currency:7",
         "eval_at_end:3",
         "level:2",

@@ -99,7 +99,7 @@ def test_files_that_were_taken_are_not_taken_again(monkeypatch: pytest.MonkeyPat
     """The browser may tell of a drop once more when its bytes have been let go of: Streamlit then hands out stand-ins."""
     kept: list[object] = []
     monkeypatch.setattr("dashboard.state.keep_dropped", kept.append)
-    monkeypatch.setattr(ways_in.st, "session_state", {"drop": [DeletedFile("gone")], "none": None})
+    monkeypatch.setattr("dashboard.ways_in.st.session_state", {"drop": [DeletedFile("gone")], "none": None})
     ways_in._hold("drop")
     ways_in._hold("none")
     ways_in._hold("never")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 from typing import TYPE_CHECKING
 
@@ -63,18 +62,23 @@ def facts(args: argparse.Namespace) -> Facts:
     """
     from datetime import UTC, datetime
 
+    from timeledger.plausible import LARGEST
     from timeledger.results import Facts
 
     if not 0 < args.level < 1:
         raise BadOption(f"--level {args.level:g}: a level lies between 0 and 1, such as 0.8.")
     for name in ("total_steps", "max_tokens", "eval_every", "save_every", "gpus", "gpu_gib", "gen_tok_s"):
         value = getattr(args, name)
-        if value is not None and not 0 < value < math.inf:
-            raise BadOption(f"--{name.replace('_', '-')} {value:g}: must be a number greater than 0.")
+        if value is not None and not 0 < value < LARGEST:
+            raise BadOption(
+                f"--{name.replace('_', '-')} {value:g}: must be a number greater than 0, of a size a run can have."
+            )
     for name in ("eval_s", "save_s", "price"):
         value = getattr(args, name)
-        if value is not None and not 0 <= value < math.inf:
-            raise BadOption(f"--{name.replace('_', '-')} {value:g}: must be a number, 0 or more.")
+        if value is not None and not 0 <= value < LARGEST:
+            raise BadOption(
+                f"--{name.replace('_', '-')} {value:g}: must be a number, 0 or more, of a size a run can have."
+            )
     return Facts(
         total_steps=args.total_steps,
         max_tokens=args.max_tokens,

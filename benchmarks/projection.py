@@ -44,6 +44,7 @@ class Guess:
     own: float
     plain: float
     floor: float
+    rules: dict[str, float]
     flat: bool
     because: str
 
@@ -65,7 +66,9 @@ def guess(moment: Moment, learned: Learned) -> Guess | None:
         case.repository, case.name, moment.share, error(elapsed + rest.mid), error(elapsed + rest.low), error(elapsed + rest.high),
         error(elapsed + left * elapsed / here), error(elapsed + left * average_s(clock)),
         error(own_total(moment.run, clock, case.steps)), error(elapsed + left * plain_s(clock)),
-        error(elapsed + left * nearest_pace(made.rows, (moment.left_s - made.extra_s) / left) + made.extra_s), is_flat(case), " ".join(reasons(made, clock, moment.growth)),
+        error(elapsed + left * nearest_pace(made.rows, (moment.left_s - made.extra_s) / left) + made.extra_s),
+        {name: error(elapsed + left * pace + made.extra_s) for name, pace in simple_paces(made.rows, left).items()},
+        is_flat(case), " ".join(reasons(made, clock, moment.growth)),
     )  # fmt: skip
 
 
@@ -100,6 +103,24 @@ def nearest_pace(rows: Rows, wanted_s: float) -> float:
     parts = np.array_split(np.arange(len(rows)), min(8, max(1, len(rows) // 3)))
     seen = [float(np.average(rows.wall_s[part], weights=rows.span[part])) for part in parts]
     return min(max(wanted_s, min(seen)), max(seen))
+
+
+def simple_paces(rows: Rows, left: int) -> dict[str, float]:
+    """What other rules would take the steps to come at, with the same slow start, cycles and schedules known."""
+    wall, span = rows.wall_s, rows.span
+
+    def late(share: float) -> float:
+        count = max(1, int(np.ceil(len(wall) * share)))
+        return float(np.average(wall[-count:], weights=span[-count:]))
+
+    found = {"mean": late(1.0), "late half": late(0.5), "late quarter": late(0.25), "late tenth": late(0.1)}
+    found["median"] = float(np.median(wall))
+    if len(wall) >= 6:
+        at = np.cumsum(span) - span / 2
+        found["trend"] = max(float(np.polyval(np.polyfit(at, wall, 1), at[-1] + left / 2)), 0.3 * found["mean"])
+    else:
+        found["trend"] = found["mean"]
+    return found
 
 
 def is_flat(case: Case) -> bool:
@@ -240,7 +261,19 @@ def _in_the_way(here: list[Guess], share: float) -> list[str]:
         cells = " | ".join(f"{errors[kind][own == name].sum():.2f}" for kind in ("ours", "tqdm", "floor"))
         lines.append(f"| {name} | {cells} |")
     sums = " | ".join(f"{errors[kind].sum():.2f}" for kind in ("ours", "tqdm", "floor"))
-    return [*lines, f"| all {len(names)} | {sums} |"]
+    rules = {name: float(weight @ np.abs([each.rules[name] for each in here])) * 100 for name in here[0].rules}
+    told = ", ".join(f"{name} {value:.2f}" for name, value in sorted(rules.items(), key=lambda each: each[1]))
+    wanted = TARGET * float(errors["tqdm"].sum())
+    verdict = (
+        "None of them reaches it either: which of the paces seen will come is not in these logs."
+        if min(rules.values()) > wanted
+        else f"{min(rules, key=lambda name: rules[name])} reaches it."
+    )
+    return [
+        *lines, f"| all {len(names)} | {sums} |",
+        f"\nOther rules for the pace to come, with the same slow starts, cycles and schedules: {told}. "
+        f"Wanted: {wanted:.2f}. {verdict}",
+    ]  # fmt: skip
 
 
 def _ratio(here: list[Guess]) -> float:

@@ -78,13 +78,13 @@ def _assumed(inputs: PlanInputs) -> float:
     fixed = math.fsum(seconds.get(name, 0.0) for name in ("fixed overhead", "weight sync", "sleep/wake"))
     logprob = seconds.get("log-probs", 0.0)
     weight = dict(zip(_ASSUMED, (sampling + training + logprob, sampling, training + logprob, fixed), strict=True))
-    whole = math.fsum(each**2 for each in weight.values())
+    whole = math.hypot(*weight.values())
     if whole <= 0:
         return 0.0 if inputs.spread is not None else 1.0
     covered = {name for name in _ASSUMED if name in inputs.ranges}
     if inputs.spread is not None:
         covered |= {name for name in _ASSUMED if inputs.source(name).kind != "assumed" or _from_run(inputs, name)}
-    return math.sqrt(math.fsum(each**2 for name, each in weight.items() if name not in covered) / whole)
+    return math.hypot(*(each for name, each in weight.items() if name not in covered)) / whole
 
 
 def _from_run(inputs: PlanInputs, name: str) -> bool:

@@ -172,7 +172,7 @@ def _sentence(a: Stretch, b: Stretch, total: float, parts: dict[Part, float], ve
     if total > 0:
         head = say("A step of {b} takes {time} longer than one of {a} ({there})", **names)
     else:
-        head = say("A step of {b} takes {time} shorter than one of {a} ({there})", **names)
+        head = say("A step of {b} takes {time} less than one of {a} ({there})", **names)
     if not causes:
         return say("{done}.", done=head)
     if not against:

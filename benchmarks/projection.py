@@ -124,14 +124,13 @@ def simple_paces(rows: Rows, left: int) -> dict[str, float]:
 
 
 def is_flat(case: Case) -> bool:
-    """A run whose quarters differ by less than 3 % from the whole and that has no extra work, pause or slow start of note."""
+    """A run whose halves differ by less than 3 % and that has no extra work, pause or slow start of note."""
     rows = case.clock.steps.drop_nulls("wall_s")
     wall, span = rows["wall_s"].to_numpy(), rows["span"].to_numpy()
-    quarters = np.array_split(np.arange(len(wall)), 4)
-    means = np.array([np.average(wall[each], weights=span[each]) for each in quarters])
+    half = len(wall) // 2
+    one, two = (np.average(wall[part], weights=span[part]) for part in (slice(0, half), slice(half, None)))
     extra = float(rows["extra_s"].fill_null(0).sum())
-    steady = np.abs(np.log(means / np.average(wall, weights=span))).max() < 0.03
-    return bool(steady and extra < 0.01 * float(np.sum(wall * span)))
+    return bool(abs(np.log(two / one)) < 0.03 and extra < 0.01 * float(np.sum(wall * span)))
 
 
 def static(all_of_them: list[Guess], share: float, without: str) -> tuple[float, float]:
@@ -265,7 +264,7 @@ def _in_the_way(here: list[Guess], share: float) -> list[str]:
     told = ", ".join(f"{name} {value:.2f}" for name, value in sorted(rules.items(), key=lambda each: each[1]))
     wanted = TARGET * float(errors["tqdm"].sum())
     verdict = (
-        "None of them reaches it either: which of the paces seen will come is not in these logs."
+        "None of them reaches it either."
         if min(rules.values()) > wanted
         else f"{min(rules, key=lambda name: rules[name])} reaches it."
     )

@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 from typing import Final
+from unicodedata import east_asian_width
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -298,6 +299,11 @@ def warnings(told: Sequence[str]) -> None:
         st.caption(f":material/warning: {quiet(each)}")
 
 
+def width(text: str) -> int:
+    """How many Latin letters' room a text takes: a Chinese character takes two."""
+    return sum(2 if east_asian_width(each) in "WF" else 1 for each in text)
+
+
 def table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str = "", left: int = 1, right_to: int = 99
 ) -> None:
@@ -314,7 +320,7 @@ def table(
 
     told = f"<caption>{safe(caption)}</caption>" if caption else ""
     body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
-    stacked = " tl-stack" if len(columns) > 4 or any(len(cell) > 40 for row in rows for cell in row) else ""
+    stacked = " tl-stack" if len(columns) > 4 or any(width(cell) > 40 for row in rows for cell in row) else ""
     heads = f"<thead><tr>{cells(columns, 'th')}</tr></thead>" if any(columns) else ""
     st.html(
         f'<div class="tl-scroll" tabindex="0"><table class="tl-table{stacked}">{told}{heads}<tbody>{body}</tbody></table></div>'

@@ -104,3 +104,15 @@ def test_a_page_that_is_held_still_keeps_what_the_reader_looks_at(page: Page, se
     expect(page.locator(".tl-title")).to_contain_text("step 40 of 400")
     page.get_by_role("button", name="Follow again").click()
     expect(page.locator(".tl-title")).to_contain_text("step 45 of 400")
+
+
+@pytest.mark.parametrize(
+    "page", [{"width": 400}, {"width": 400, "locale": "zh-CN"}], indirect=True, ids=["english", "chinese"]
+)
+def test_no_table_of_the_help_view_is_cut_on_a_phone(page: Page, server: str) -> None:
+    visit(page, server, "help")
+    wider = "[...document.querySelectorAll('.tl-scroll')].map(each => each.scrollWidth - each.clientWidth)"
+    page.wait_for_selector(".tl-scroll .tl-table")
+    drawn(page)
+    beyond = page.evaluate(wider)
+    assert max(beyond) <= 1

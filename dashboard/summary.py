@@ -13,6 +13,7 @@ from timeledger import report, units
 from timeledger.results import Analysis, Span
 from timeledger.run import Kind
 from timeledger.said import clauses, sentences
+from timeledger.state import own_end
 
 if TYPE_CHECKING:
     from timeledger.plan import Cost, Estimate
@@ -60,7 +61,13 @@ def finish(analysis: Analysis, zone: tzinfo | None) -> Card:
         return Card(head, moment(mid, now, zone), (under, *worst), "inferred", _because(analysis))
     under = t("between {low} and {high} ({level})", low=seconds(span.low), high=seconds(span.high), level=level)
     title = t("Still needs, once it goes on") if analysis.state == "stalled" else t("Still needs")
-    return Card(title, seconds(span.mid), (under, *worst), "inferred", _because(analysis))
+    return Card(title, seconds(span.mid), (under, *_own_end(analysis), *worst), "inferred", _because(analysis))
+
+
+def _own_end(analysis: Analysis) -> tuple[str, ...]:
+    """The end on the clock of the machine that wrote the log: all that can be said where its stamps name no zone."""
+    at = None if analysis.state == "stalled" else own_end(analysis.run, analysis.clock, analysis.projection)
+    return () if at is None else (t("ends about {time} by the log's own clock", time=retold(units.show_day(at))),)
 
 
 def _finished(analysis: Analysis, zone: tzinfo | None) -> Card:

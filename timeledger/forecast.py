@@ -20,7 +20,7 @@ from timeledger.rows import Array, Rows, make_rows
 from timeledger.run import Run
 from timeledger.said import say
 from timeledger.schedule import Extra, extras_to_come
-from timeledger.suspect import MAX_CYCLE, mean_share, suspected, unseen
+from timeledger.suspect import MAX_CYCLE, likely_cycle, suspected, unseen
 
 #: Ordinary steps below which only a range is shown.
 ENOUGH_STEPS: Final = 5
@@ -120,7 +120,7 @@ def make_forecast(
         return None
     position = steps_done(run, clock)
     extras = extras_to_come(clock, facts, position, total)
-    open_cycle = in_first_cycle(run, every)
+    open_cycle = in_first_cycle(run, every, total)
     if (
         not extras
         and open_cycle is None
@@ -190,7 +190,7 @@ def generates(run: Run) -> bool:
     return any(algorithm.startswith(name) for name in _ONLINE) or run.steps["reward"].drop_nulls().len() > 0
 
 
-def in_first_cycle(run: Run, rows: Rows) -> Rows | None:
+def in_first_cycle(run: Run, rows: Rows, total: int) -> Rows | None:
     """All steps as one row when only the first one has a length: it generated, and the next generation has not come yet.
 
     Its time then is no slow start. How many steps the cycle has is not known before it ends. Steps that only a bar
@@ -204,7 +204,7 @@ def in_first_cycle(run: Run, rows: Rows) -> Rows | None:
     slow, fast, steps = float(timed.wall_s[0]), float(np.median(timed.wall_s[1:])), float(timed.span.sum())
     if slow < 1.5 * fast or steps >= MAX_CYCLE / 2:
         return None
-    return replace(overall(timed), wall_s=np.array([fast + (slow - fast) * mean_share(steps)]))
+    return replace(overall(timed), wall_s=np.array([fast + (slow - fast) / likely_cycle(steps, total)]))
 
 
 def overall(rows: Rows) -> Rows:
@@ -231,6 +231,8 @@ def present(rows: Rows) -> Rows:
         return rows
     last = rows.pick(rows.segment == rows.segment[-1])
     rows = last if float(last.span.sum()) >= ENOUGH_STEPS and len(last) >= 3 else rows
-    if 2 <= len(rows) <= 12 and rows.wall_s[0] > 1.1 * float(np.median(rows.wall_s[1:])):
+    if 2 <= len(rows) <= 12 and rows.wall_s[0] > max(
+        1.1 * float(np.median(rows.wall_s[1:])), float(rows.wall_s[1:].max())
+    ):
         rows = rows.pick(np.arange(len(rows)) > 0)
     return rows

@@ -8,6 +8,7 @@ from typing import Final
 from timeledger.forecast import steps_done
 from timeledger.results import Clock, Facts, Projection, State
 from timeledger.run import Run
+from timeledger.units import shift
 
 #: No new step for this many usual steps means stalled.
 STALLED_AFTER: Final = 6.0
@@ -49,3 +50,14 @@ def last_step_at(run: Run, clock: Clock) -> datetime | None:
     if isinstance(stamped, datetime) and run.info.zone_known and not (late and run.info.last_write is not None):
         return stamped
     return run.info.last_write
+
+
+def own_end(run: Run, clock: Clock, projection: Projection) -> datetime | None:
+    """The middle of the end by the log's own wall clock where its zone is not known: digits to show, not a moment to compare.
+
+    None where a stamp has a zone, the latest step has no stamp, or nothing is projected.
+    """
+    stamp = clock.steps["at"][-1] if clock.steps.height else None
+    if stamp is None or run.info.zone_known or projection.remaining_s is None:
+        return None
+    return shift(stamp, projection.remaining_s.mid)

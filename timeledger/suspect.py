@@ -142,9 +142,9 @@ def _huge_first(rows: Rows, position: int, total: int, generates: bool) -> Extra
     if slow < HUGE * fast or float(np.max(later)) > slow / 2:
         return None
     before = CYCLE_ODDS / (1 - CYCLE_ODDS) * slow / (HUGE * fast)
-    now = before * still_open(position) * (_steadiness(later, fast) if generates else 1.0)
+    now = before * still_open(position, total) * (_steadiness(later, fast) if generates else 1.0)
     odds = now / (1 + now)
-    times = math.fsum(weight * ((total - 1) // cycle) for cycle, weight in open_cycles(position))
+    times = math.fsum(weight * ((total - 1) // cycle) for cycle, weight in open_cycles(position, total))
     words = say(
         "The first step took {ratio} times the others: a slow start, or a generation that will come again ({odds} odds).",
         ratio=f"{slow / fast:.0f}", odds=f"{odds:.0%}",
@@ -159,21 +159,34 @@ def _steadiness(later: Array, fast: float) -> float:
     return STEADY_RATIO if float(np.std(later)) < STEADY * fast else 1 / STEADY_RATIO
 
 
-def open_cycles(steps: float) -> tuple[tuple[int, float], ...]:
-    """Lengths of a generation cycle that its first `steps` steps leave possible, and their weights: short ones are commoner."""
-    known = [(cycle, cycle**-0.5) for cycle in CYCLES if cycle >= steps] or [(MAX_CYCLE, 1.0)]
+def open_cycles(steps: float, total: float) -> tuple[tuple[int, float], ...]:
+    """Lengths of a generation cycle that its first `steps` steps leave possible, and their weights: short ones are commoner.
+
+    Nobody plans a run of `total` steps that generates only once, so that cycles as long as the plan are left out.
+    """
+    known = [(cycle, cycle**-0.5) for cycle in _planned(total) if cycle >= steps] or [(MAX_CYCLE, 1.0)]
     whole = math.fsum(weight for _, weight in known)
     return tuple((cycle, weight / whole) for cycle, weight in known)
 
 
-def still_open(steps: float) -> float:
-    """The share of generation cycles that are at least `steps` long."""
-    return math.fsum(cycle**-0.5 for cycle in CYCLES if cycle >= steps) / math.fsum(cycle**-0.5 for cycle in CYCLES)
+def _planned(total: float) -> list[int]:
+    return [cycle for cycle in CYCLES if cycle < total] or [CYCLES[0]]
 
 
-def mean_share(steps: float) -> float:
-    """Expected share of generating steps when none came since the first of `steps`."""
-    return math.fsum(weight / cycle for cycle, weight in open_cycles(steps))
+def still_open(steps: float, total: float) -> float:
+    """The share of generation cycles of such a plan that are at least `steps` long."""
+    every = _planned(total)
+    return math.fsum(cycle**-0.5 for cycle in every if cycle >= steps) / math.fsum(cycle**-0.5 for cycle in every)
+
+
+def likely_cycle(steps: float, total: float) -> int:
+    """The median length of a generation cycle when no generation came since the first of `steps`."""
+    below = 0.0
+    for cycle, weight in open_cycles(steps, total):
+        below += weight
+        if below >= 0.5:
+            return cycle
+    return MAX_CYCLE
 
 
 def _middle(values: pl.Series) -> float:

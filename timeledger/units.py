@@ -159,10 +159,16 @@ def show_time(
         return say("{day} {clock}", day=_NEAR[days], clock=clock)
     if 0 < days < 7:
         return say("{day} {clock}", day=_WEEKDAYS[local.weekday()], clock=clock)
-    month = _MONTHS[local.month - 1]
     if local.year == here.year:
-        return say("{day} {month} {clock}", day=local.day, month=month, clock=clock)
+        return show_day(local, exact=exact)
+    month = _MONTHS[local.month - 1]
     return say("{day} {month} {year} {clock}", day=local.day, month=month, year=local.year, clock=clock)
+
+
+def show_day(local: datetime, *, exact: bool = False) -> str:
+    """A wall clock's day and time as they stand: `12 Dec 02:40`."""
+    clock = _clock(local, exact)
+    return say("{day} {month} {clock}", day=local.day, month=_MONTHS[local.month - 1], clock=clock)
 
 
 def _clock(local: datetime, exact: bool) -> str:

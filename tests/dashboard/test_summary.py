@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, timedelta
+from datetime import UTC, timedelta, timezone
 
 import pytest
 
@@ -46,6 +46,20 @@ def test_a_finish_known_only_from_the_file_is_not_called_measured() -> None:
     card = summary.finish(bare, UTC)
     assert card.kind == "inferred"
     assert any("last written" in line for line in card.under)
+
+
+def test_stamps_without_a_zone_end_on_the_logs_own_clock() -> None:
+    """Nobody knows how far that clock is from the reader's, so that no moment is told, but its digits are."""
+    run = analysis(state="unknown")
+    info = run.run.info.model_copy(update={"zone_known": False, "last_write": None})
+    bare = replace(run, run=replace(run.run, info=info), projection=replace(run.projection, finish_at=None))
+    assert bare.projection.remaining_s is not None
+    last = bare.clock.steps["at"][-1]
+    card = summary.finish(bare, timezone(timedelta(hours=9)))
+    assert card.title == "Still needs"
+    end = last + timedelta(seconds=bare.projection.remaining_s.mid)
+    assert f"ends about {end.day} {end:%b %H:%M} by the log's own clock" in card.under
+    assert not any("own clock" in line for line in summary.finish(replace(bare, state="stalled"), UTC).under)
 
 
 def test_too_early_gives_a_range_only() -> None:

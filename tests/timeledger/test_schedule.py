@@ -12,7 +12,7 @@ from timeledger.clock import clock
 from timeledger.results import CLOCK_STEPS, Clock, Facts, Periodic
 from timeledger.rows import Rows, make_rows
 from timeledger.schedule import UNPRICED_SHARE, extras_to_come, is_round, round_interval, times_to_come, with_facts
-from timeledger.suspect import CYCLES, LAST_ODDS, mean_share, open_cycles, suspected, unseen
+from timeledger.suspect import CYCLES, LAST_ODDS, likely_cycle, open_cycles, suspected, unseen
 
 
 def clock_of(kinds: dict[int, tuple[str, float]] | None = None, *periodic: Periodic, steps: int = 120) -> Clock:
@@ -179,16 +179,20 @@ def test_what_is_left_of_a_cycle_costs_what_its_own_steps_cost(done: int, total:
 
 def test_a_cycle_that_has_not_come_yet_is_at_least_as_long_as_what_was_seen() -> None:
     for steps in (1, 2, 3, 8, 9, 33, 64):
-        left = open_cycles(steps)
+        left = open_cycles(steps, 1000)
         assert [cycle for cycle, _ in left] == [each for each in CYCLES if each >= steps]
         assert sum(weight for _, weight in left) == pytest.approx(1)
         assert [weight for _, weight in left] == sorted((weight for _, weight in left), reverse=True)
-    assert open_cycles(200) == ((64, 1.0),)
+    assert open_cycles(200, 1000) == ((64, 1.0),)
 
 
-def test_cycle_prior_gives_a_share_between_the_shortest_and_the_longest_cycle() -> None:
-    for steps in (3.0, 8.0, 30.0):
-        assert 1 / 64 < mean_share(steps) <= 1 / steps
+def test_the_likely_cycle_is_one_that_was_left_possible_and_that_the_plan_repeats() -> None:
+    for steps in (3, 8, 30):
+        for total in (31, 100, 5000):
+            assert steps <= likely_cycle(steps, total) < max(total, 65)
+    assert likely_cycle(8, 30) == 8
+    assert all(cycle < 30 for cycle, _ in open_cycles(2, 30))
+    assert likely_cycle(8, 5000) > likely_cycle(3, 5000)
 
 
 def test_doubts_reach_up_only_and_fade_with_progress() -> None:

@@ -103,7 +103,7 @@ class _KeyValueReader(LineReader):
         elif (line := read_line(text, self._look)) is None:
             self._prose(text, no)
         else:
-            if not self._table.is_open:
+            if not self._table.is_open and not line.dated:  # the numbers of a stamp are no values
                 self._shapes.learn(text, raw)
             self._say(line, text, no)
 

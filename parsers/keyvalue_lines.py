@@ -12,7 +12,7 @@ from parsers.fields import resolve, spell
 from parsers.marks import Mark
 from parsers.noise import is_noise, is_prose, is_sample
 from parsers.pairs import Scan, scan
-from parsers.prefixes import strip_prefix
+from parsers.prefixes import strip_prefix, take_moments
 from parsers.renames import Resolver
 from parsers.sorting import Pair, Sorted, sort_out
 from parsers.text import Bar, bars, stamp, strip_actor
@@ -80,18 +80,24 @@ class Line:
     text: str = ""
     #: an evaluation that tells what it found
     telling: bool = False
+    #: a time stamp stands within the message
+    dated: bool = False
 
 
 def read_line(piece: str, look: Resolver) -> Line | None:
     """What a piece of text says, None when it is nothing for a run."""
     if len(piece) > _LONGEST or _WORTH.search(piece) is None or is_prose(piece):
         return None
-    prefix, text, clock = strip_prefix(strip_actor(piece).text)
+    prefix, message, clock = strip_prefix(strip_actor(piece).text)
+    text, moment = take_moments(message) if ":" in message else (message, None)
     if not text.strip() or is_noise(text):
         return None
     line = _read(text, look)
     if line is not None:
         line.at, line.clock, line.text = stamp(prefix) if prefix else None, clock, text
+        line.dated = text != message
+        if line.at is None and moment is not None:
+            line.at = stamp(moment)
     return line
 
 

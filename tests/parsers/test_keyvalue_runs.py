@@ -163,6 +163,30 @@ def test_stamps_and_times_of_day() -> None:
     assert column(day, "elapsed_s") == [0.0, 20.0]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[5] [TrainerActor-5/8] {at} INFO Step {n}/99 | Loss: 1.3{n}",
+        "\x1b[34m[worker 3] [loop]\x1b[0m {at} INFO Step {n}/99 | Loss: 1.3{n}",
+        "Step {n}/99 | loss: 1.3{n} | time: {at}",
+        "step {n} reward 0.5 len 120 at {at}",
+        "{{'step': {n}, 'loss': 1.3{n}, 'timestamp': '{at}'}}",
+        "Step {n}/99 | loss: 1.3{n} | timestamp: {at} | eta: 2026-01-02 23:00:00",
+    ],
+)
+def test_a_stamp_anywhere_in_a_line_is_a_moment_and_never_a_duration(line: str) -> None:
+    run = read("".join(line.format(n=n, at=f"2026-01-02 11:29:{30 + n}") + "\n" for n in range(1, 25)))
+    assert column(run, "step") == list(range(1, 25))
+    assert column(run, "step_s") == column(run, "elapsed_s") == [None] * 24
+    assert run.steps["at"].diff().drop_nulls().dt.total_seconds().to_list() == [1] * 23
+    assert not run.info.zone_known
+
+
+def test_the_moment_of_something_else_is_not_the_lines_own() -> None:
+    run = read("".join(f"step {n} reward 0.5 len 120 | started 2026-01-02 11:29:{30 + n}\n" for n in range(1, 12)))
+    assert column(run, "at") == column(run, "step_s") == [None] * 11
+
+
 # --- sessions and epochs -----------------------------------------------------------------------------------------
 
 

@@ -14,6 +14,7 @@ from parsers.base import NO, Confidence, Format, Head, Sure
 from parsers.build import RunBuilder
 from parsers.csv_shapes import Header, Shape, chart_parts, header_of, long_columns, shape_of, tag_of_file
 from parsers.documents import DocumentReader
+from parsers.evaluations import with_sparse
 from parsers.renames import resolver
 from parsers.rows import RowWriter
 from parsers.sorting import Pair, sort_out
@@ -224,7 +225,7 @@ def _plain(build: RunBuilder, header: Header, rows: Iterator[tuple[int, Row]]) -
         writer.write(step, sorted_, no)
     if writer.total is not None:
         build.setting("total_steps", writer.total, say("the rows' own total"))
-    return (clocks.settle(build.run()),)
+    return (with_sparse(clocks.settle(build.run())),)
 
 
 _Maker = Callable[[RunBuilder, Header, Iterator[tuple[int, Row]]], tuple[Run, ...]]

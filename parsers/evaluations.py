@@ -10,10 +10,14 @@ from typing import Any, Final
 import polars as pl
 
 from parsers.build import RunBuilder
+from parsers.fields import spell
+from timeledger import schema
 from timeledger.run import Run
 
 #: Two times of one evaluation that differ by less than this share are one time told twice.
 _SAME: Final = 0.01
+#: Rows with the metrics of an evaluation are those of evaluations when there are at most so many of them.
+_SPARSE: Final = 0.5
 
 
 class Evaluations:
@@ -48,3 +52,19 @@ def believed(run: Run) -> Run:
     if known.height < 2 or not known.select((pl.col("seconds") >= 0.98 * pl.col("elapsed_s")).all()).item():
         return run
     return replace(run, events=run.events.with_columns(pl.lit(None, pl.Float64).alias("seconds")))
+
+
+def with_sparse(run: Run) -> Run:
+    """The run with an evaluation at each of the few rows that tell what one found (`val_loss` in every 250th)."""
+    if run.extra.is_empty() or run.events.filter(pl.col("kind") == "evaluation").height:
+        return run
+    told = [pl.col(name).is_not_null() for name in run.extra.columns if spell(name).startswith("eval")]
+    if not told:
+        return run
+    at = run.extra.filter(pl.any_horizontal(told)).select("segment", "step")
+    if not at.height or at.height > _SPARSE * run.steps.height:
+        return run
+    rows = run.steps.select("segment", "step", "line", "at").join(at, on=["segment", "step"], how="semi")
+    found = rows.with_columns(pl.lit("evaluation").alias("kind"), pl.lit("").alias("text"))
+    events = pl.concat([run.events, schema.conform(found, schema.EVENTS)]).sort("segment", "line", maintain_order=True)
+    return replace(run, events=events)

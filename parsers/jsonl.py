@@ -8,7 +8,7 @@ from typing import Any, Final
 from parsers import clocks
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.dicts import flatten
-from parsers.evaluations import Evaluations
+from parsers.evaluations import Evaluations, with_sparse
 from parsers.fields import spell
 from parsers.lines import LineReader
 from parsers.renames import resolver
@@ -72,6 +72,11 @@ class _JsonlReader(LineReader):
             counter = number(record.get("_step"))
             self._history.add(record, number(record.get("_timestamp")), None if counter is None else int(counter))
             return
+        if (
+            took := number(record.get("train_runtime"))
+        ) is not None:  # a trainer's last words: of all steps, not of one
+            self.build.train_runtime_s, self.build.ended = took, "finished"
+            return
         if self._of_other_rank(record):
             self.build.note("repaired", say("rows of another rank for the same steps: left out"), piece.no)
             return
@@ -129,7 +134,7 @@ class _JsonlReader(LineReader):
             return (self._history.run(),)
         if self._rows.total is not None:
             self.build.setting("total_steps", self._rows.total, say("the rows' own total"), replace=True)
-        return (clocks.settle(self.build.run()),)
+        return (with_sparse(clocks.settle(self.build.run())),)
 
 
 def parse(text: str) -> dict[str, Any] | None:

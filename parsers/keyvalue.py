@@ -12,8 +12,8 @@ from parsers import clocks, fields
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.build import RunBuilder
 from parsers.epochs import Epochs
-from parsers.evaluations import Evaluations, believed
-from parsers.keyvalue_lines import UNSURE, Line, read_line
+from parsers.evaluations import Evaluations, believed, with_sparse
+from parsers.keyvalue_lines import UNSURE, VALIDATES, Line, read_line
 from parsers.lines import LineReader
 from parsers.marks import Mark
 from parsers.moments import yearless
@@ -141,6 +141,8 @@ class _KeyValueReader(LineReader):
         if mark.rank < self._family:
             self._better(mark)
         elif mark.rank > self._family:
+            if VALIDATES.search(line.text):
+                self._evaluation(line, no)
             return
         if self._rows.is_foreign(self._epochs.peek(mark), line.values):
             return
@@ -330,7 +332,7 @@ class _KeyValueReader(LineReader):
             build.setting("total_steps", total, say("the step count's own total"), replace=True)
         if self._epochs.planned is not None:
             build.setting("epochs", self._epochs.planned, say("epoch e/E"), replace=True)
-        return (believed(clocks.settle(build.run())),)
+        return (with_sparse(believed(clocks.settle(build.run()))),)
 
 
 def _of_day(clock: str) -> float:

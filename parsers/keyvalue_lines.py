@@ -38,6 +38,8 @@ _EVAL_STEP: Final = re.compile(
     r"^\W*(?:eval\w*|validation|val|test)[ _-]step\s*[=:#]?\s*(\d{1,9})(?![\d.]|\s*/)(.*(?:mean|avg|average))?",
     re.IGNORECASE,
 )
+#: `step 250: train loss 2.85, val loss 3.00` between the lines of a loop that counts its steps otherwise.
+VALIDATES: Final = re.compile(r"\b(?:val|valid|validation|eval|test)[ _-]?loss\b", re.IGNORECASE)
 #: What an evaluation tells; without one of these a numbered `test` is some other program's.
 _EVALUATED: Final = re.compile(r"(?:reward|loss|acc|pass@|score|return|\bkl\b).*(?:\d\.\d|\d\s?%)", re.IGNORECASE)
 _EPOCH_SUMMARY: Final = re.compile(
@@ -139,6 +141,8 @@ def _read(text: str, look: Resolver) -> Line | None:
         return None
     share = found.words / max(1, found.words + found.key_words + len(found.pairs))
     line.kind = _kind_of(line, found, share, telling)
+    if line.kind == "noise" and line.mark is not None and VALIDATES.search(text):
+        line.kind, line.telling = "eval", True
     if (
         line.kind in {"row", "metrics"}
         and not found.has_dict

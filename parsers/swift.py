@@ -1,8 +1,9 @@
 """ms-swift's `logging.jsonl`: TRL's metrics plus `global_step/max_steps` and the time since the start.
 
 `elapsed_time` is the run's own clock (whole seconds). `train_speed(s/it)`, formerly `train_speed(iter/s)`, is a mean since
-the start, not this step's time; `remaining_time` follows from it. Megatron-SWIFT writes `iteration` instead of the step.
-(swift/trainers/patcher.py, swift/megatron/callbacks/print.py)
+the start, not this step's time; `remaining_time` follows from it. The first versions had `global_step` and that mean alone,
+which is the clock then. Megatron-SWIFT writes `iteration` instead of the step.
+(swift/trainers/patcher.py, swift/trainers/callback.py, swift/megatron/callbacks/print.py)
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from parsers.base import Confidence, Format, Head
+from parsers.base import Confidence, Format, Head, Origin
 from parsers.trainer_jsonl import TrainerLines, recognised
 from parsers.trl_dict import Metrics, metrics_of
 from parsers.trl_rows import Record
@@ -22,9 +23,16 @@ from timeledger.said import say
 _STEP: Final = re.compile(r"(\d{1,12})/(\d{1,12})$")
 #: Of the log's own progress: kept out of the metrics.
 _PROGRESS: Final = {
-    "global_step/max_steps", "iteration", "percentage", "elapsed_time", "remaining_time", "train_speed(s/it)",
+    "global_step/max_steps",
+    "global_step",
+    "iteration",
+    "percentage",
+    "elapsed_time",
+    "remaining_time",
+    "train_speed(s/it)",
     "train_speed(iter/s)",
-}  # fmt: skip
+}
+_SPEED: Final = "train_speed(iter/s)"  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +52,9 @@ def place(words: Mapping[str, str], numbers: Mapping[str, float]) -> Place | Non
         step, total = int(counted[1]), int(counted[2])
     elif "iteration" in numbers and numbers["iteration"].is_integer():
         step, total = int(numbers["iteration"]), None
+    elif "global_step" in numbers and numbers["global_step"].is_integer():
+        step, speed = int(numbers["global_step"]), numbers.get(_SPEED, 0.0)
+        return Place(step, None, step / speed if speed > 0 else None, None)
     else:
         return None
     elapsed, remaining = words.get("elapsed_time", ""), words.get("remaining_time", "")
@@ -69,6 +80,10 @@ class SwiftReader(TrainerLines):
     format_name = "swift"
     framework = "ms-swift"
 
+    def __init__(self, origin: Origin) -> None:
+        super().__init__(origin)
+        self._evaluated: tuple[object, ...] = ()
+
     def row(self, row: dict[str, Any], line: int) -> None:
         """Read one row, or the summary behind the last one."""
         if isinstance(row.get("log_history"), list):
@@ -82,15 +97,21 @@ class SwiftReader(TrainerLines):
         if where is None and "train_runtime" not in own.numbers:
             self.build.note("skipped", say("a row without a step"), line)
             return
+        # processes that each write their own row, and the last row of a run, which stands twice
+        twice = where is not None and own.kind == "train" and bool(self.seen) and where.step == self.seen[-1]
         if "train_runtime" in own.numbers:
             self._end(own, line)
             if where is not None and self.seen and where.step > self.seen[-1]:  # steps behind the last logged one
                 self._train(metrics_of({"epoch": own.numbers.get("epoch")}), where, line)
         elif where is not None and own.kind == "eval":
+            named = (where.step, *sorted(own.numbers))
+            if named == self._evaluated:
+                return  # another process's
+            self._evaluated = named
             self.writer.evaluation(Record("eval", own, line), where.step)
-        elif where is not None:
+        elif where is not None and not twice:
             self._train(own, where, line)
-        if where is not None:
+        if where is not None and not twice:
             self._position(where, line)
 
     def _position(self, where: Place, line: int) -> None:
@@ -104,8 +125,6 @@ class SwiftReader(TrainerLines):
         if self.seen and where.step < self.seen[-1]:
             self.restart(where.step, line)
             self.writer.begin(0 if where.step <= 1 else where.step)
-        if self.seen and where.step == self.seen[-1]:
-            return  # the last row of a run stands twice
         self.writer.train_at(Record("train", own, line), where.step, self.seen, where.elapsed_s)
 
     def _end(self, own: Metrics, line: int) -> None:
@@ -124,10 +143,9 @@ class SwiftReader(TrainerLines):
 
 
 def recognises(head: Head) -> Confidence:
-    """JSON lines with ms-swift's own step key."""
-    return recognised(
-        head, lambda text: '"global_step/max_steps"' in text or ('"iteration"' in text and '"elapsed_time"' in text)
-    )
+    """JSON lines with ms-swift's own keys."""
+    own = ("global_step/max_steps", "iteration elapsed_time", f"global_step {_SPEED}")
+    return recognised(head, lambda text: any(all(f'"{key}"' in text for key in keys.split()) for keys in own))
 
 
 SWIFT = Format(

@@ -18,7 +18,7 @@ from timeledger import clock_sources as sources
 from timeledger import schema
 from timeledger.clock_rows import make_rows
 from timeledger.clock_sources import Course, Floats, Ints, Session
-from timeledger.clock_starts import from_own_start
+from timeledger.clock_starts import from_own_start, lone_spans
 from timeledger.keys import joined, one_a_step
 from timeledger.kinds import Kinds, classify
 from timeledger.phases import TopPhases, summed_step_s, top_level
@@ -113,8 +113,10 @@ def _rows(run: Run, top: TopPhases) -> pl.DataFrame:
     inside: pl.Expr = pl.when(measured).then(pl.col("step_s"))
     if not steps.select(inside.count()).item():
         inside, steps = pl.col("summed_s"), joined(steps, summed_step_s(top))
+    steps = steps.join(lone_spans(run, steps), on="segment", how="left", maintain_order="left")
     before = pl.col("step").diff().over("segment")
-    usual = before.median().over("segment").fill_null(1.0)
+    lone = pl.coalesce("lone", before.median(), pl.lit(1))
+    usual = before.median().over("segment").fill_null(lone)
     logged = _number(run, "logging_steps")
     guess = pl.col("span").fill_null(int(logged) if logged else usual.round().cast(pl.Int64))
     first = pl.min_horizontal(guess, pl.max_horizontal(pl.col("step"), pl.lit(1))).clip(1)

@@ -18,6 +18,8 @@ def cut_after(run: Run, segment: int, step: int) -> Run:
     at = run.steps.filter(before)["at"].max()
     engine = run.engine.filter(pl.col("at").is_null() | (pl.col("at") <= at)) if at is not None else run.engine
     events = run.events.filter(before | pl.col("step").is_null())
+    if at is not None:
+        events = events.filter(pl.col("at").is_null() | (pl.col("at") <= at))  # other counters name small steps late
     info = run.info.model_copy(update={"ended": None, "last_write": None, "train_runtime_s": None})
     return replace(
         run, info=info, steps=run.steps.filter(before), phases=run.phases.filter(before), engine=engine,

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 
+import polars as pl
+import pytest
+
 import parsers
 from timeledger.run import Run
 
@@ -98,6 +101,25 @@ def test_quoted_values_megatron_and_restarts() -> None:
         "".join(line(step) for step in (5, 10, 15)) + "".join(line(step, elapsed=f"{step}s") for step in (10, 15))
     )
     assert run.steps["segment"].to_list() == [0, 0, 0, 1, 1]
+
+
+def test_the_first_versions_tell_the_time_by_their_mean_speed_alone() -> None:
+    """Two processes write the same rows, a second apart; the last lines sum up."""
+    rows: list[dict[str, object]] = [
+        {"loss": 0.5, "train_speed(iter/s)": step / (2.0 * step + late), "epoch": 0.1, "global_step": step}
+        for step in (1, 5, 10, 15, 20)
+        for late in (8, 4)
+    ]
+    rows[4:4] = [{"eval_loss": 0.5, "eval_runtime": 7.0, "global_step": 5}] * 2
+    end: dict[str, object] = {"train_runtime": 49.0, "train_loss": 0.1, "epoch": 8.0, "global_step": 20}
+    rows += [end, {"train_time": {"train_runtime": 49.0}, "global_step": 20, "log_history": [*rows, end]}]
+    run = read("".join(json.dumps(row) + "\n" for row in rows))
+    assert run.info.format == "swift"
+    assert run.steps["step"].to_list() == [1, 5, 10, 15, 20]
+    assert run.steps["elapsed_s"].to_list() == pytest.approx([10, 18, 28, 38, 48])
+    assert run.steps["step_s"].null_count() == 5
+    assert (run.info.train_runtime_s, run.info.ended) == (49.0, "finished")
+    assert run.events.filter(pl.col("kind") == "evaluation").select("step", "seconds").rows() == [(5, 7.0)]
 
 
 def test_bad_lines_are_counted_not_fatal() -> None:

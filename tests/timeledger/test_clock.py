@@ -216,6 +216,34 @@ def test_rows_of_several_steps_give_seconds_of_one() -> None:
     assert found.step_s == pytest.approx(truth.step_s[-60:].mean(), rel=0.03)
 
 
+@pytest.mark.parametrize("every", [5, 8, 10, 168])
+@pytest.mark.parametrize("shows", [("bar",), ("elapsed",), ("bar", "step_s")])
+def test_the_first_row_alone_covers_all_steps_up_to_it(every: int, shows: Any) -> None:
+    """A log that prints every ten steps is looked at when it has one row: that row is ten steps, not one."""
+    run, truth = simulate(Plan(steps=every, planned=2000, logging_steps=every), *shows)
+    assert run.steps.height == 1
+    found = clock(run)
+    assert found.steps["span"].to_list() == [every]
+    assert found.step_s == pytest.approx(truth.total_s / every, rel=0.2)
+    assert (found.first_step, found.position) == (1, every)
+
+
+@pytest.mark.parametrize(("elapsed_s", "remaining_s", "span"), [(26.0, 875.0, 10), (2.6, 859.0, 1), (26.0, None, 10)])
+def test_a_bars_own_pace_tells_how_many_steps_its_only_row_covers(
+    elapsed_s: float, remaining_s: float | None, span: int
+) -> None:
+    steps = pl.DataFrame({"segment": [0], "step": [10], "elapsed_s": [elapsed_s]})
+    bar = pl.DataFrame(
+        {"segment": [0], "step": [10], "total": [336], "elapsed_s": [elapsed_s], "remaining_s": [remaining_s]}
+    )
+    run = Run(
+        RunInfo(name="x", format="y"),
+        schema.conform(steps, schema.STEPS),
+        progress=schema.conform(bar, schema.PROGRESS),
+    )
+    assert clock(run).steps["span"].to_list() == [span]
+
+
 # --- sessions ----------------------------------------------------------------------------------------------------
 
 

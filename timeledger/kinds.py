@@ -19,6 +19,8 @@ from timeledger.warmup import find_pauses, find_warmup
 
 #: Frameworks on the HF trainer: `step_time` is the time inside `training_step`, evaluation and saving never are.
 _BESIDE_ITS_STEP: Final = ("TRL", "ms-swift", "Unsloth")
+#: Spikes of one work differ by less than this factor.
+_ALIKE: Final = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +148,18 @@ def _unknown_schedule(rows: Rows, line: Line, free: Mask, taken: Mask) -> Schedu
         return None
     excess = line.excess_s(rows)
     for among in (spike, spike & (excess >= 0.5 * np.quantile(excess[spike], 0.9))):
-        found = find_period(rows.step, rows.span, among, taken)
+        found = find_period(rows.step, rows.span, among, taken, alike=_alike(excess[among], line.scale[among]))
         if found is not None:
             at = due_rows(rows.step, rows.span, among, *found)
             at = at[excess[at] > 0.25 * np.median(excess[at[among[at]]])]
             inside = np.zeros(len(at), dtype=bool)
             return Schedule("unknown", found[0], at, np.full(len(at), np.nan), inside, "residuals")
     return None
+
+
+def _alike(excess_s: Floats, step_s: Floats) -> bool:
+    """True for three spikes or more of one size, each of several usual steps."""
+    return len(excess_s) >= 3 and excess_s.max() < _ALIKE * excess_s.min() and bool((excess_s > 3 * step_s).all())
 
 
 def _at_the_end(

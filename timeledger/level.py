@@ -49,7 +49,8 @@ class Level:
 
     `mid`: components' present level; `variance`: of it; `walk`: drift variance a step; `weight`: posterior weight.
     `noise`: relative standard deviation of one row; `overall`, `recent`: seconds a step of all rows and now.
-    `spikes`: relative variance a step of what single rows take beyond the others; `seen`: steps they were seen in.
+    `spikes`: variance a step of what single rows take beyond the others, over `recent` squared; `seen`: steps they were
+    seen in.
     """
 
     scale: float
@@ -69,7 +70,8 @@ class Level:
         Spikes come at random: both how many came so far and how many will come are counts.
         """
         spikes = self.spikes * (1 / max(steps, 1.0) + 1 / self.seen)
-        sd: Array = np.sqrt(self.variance + self.walk * steps / 3 + spikes)
+        ordinary = min(self.scale / self.recent, 1.0)  # the rest of the time is spikes
+        sd: Array = np.sqrt((self.variance + self.walk * steps / 3) * ordinary**2 + spikes)
         return sd
 
     def quantiles(self, shares: Array, steps: float) -> Array:
@@ -141,10 +143,10 @@ def estimate(
     mid = np.exp(mid * _trust(weight)) - 1
     recent = scale * (1 + float(weight @ mid))
     shift = excess / scale
+    now = max(recent + excess, 0.05 * scale)
     return Level(
         scale, mid + shift, variance, walk, weight, noise,
-        float(np.average(values, weights=span)), max(recent + excess, 0.05 * scale),
-        float((beyond**2).sum()) / seen / scale**2, seen,
+        float(np.average(values, weights=span)), now, float((beyond**2).sum()) / seen / now**2, seen,
     )  # fmt: skip
 
 

@@ -25,6 +25,8 @@ _SPIKE_SHARE: Final = 0.25
 _SPIKE_SIGMA: Final = 5.0
 #: Spikes that come together by chance less often than this are a schedule.
 _CHANCE: Final = 1e-3
+#: The same where three of them or more are alike, and each takes several usual steps: one and the same work.
+_CHANCE_ALIKE: Final = 0.03
 _ENOUGH_ROWS: Final = 20_000
 
 
@@ -141,11 +143,21 @@ def _spacing(steps: Ints) -> int | None:
     apart, count = apart[apart > 0], count[apart > 0]
     if len(apart) == 0:
         return None
-    on_it = [int(np.sum(steps % each == 0)) for each in apart]
-    if max(on_it) >= max(2, 0.5 * len(steps)):
-        return int(max(apart[np.array(on_it) == max(on_it)]))
+    fit = [_on_grid(steps, int(each)) for each in apart]
+    if max(fit) >= 0.5:
+        return int(max(apart[np.array(fit) == max(fit)]))
     best = int(np.argmax(count))
     return int(apart[best]) if count[best] >= 0.5 * (len(steps) - 1) else None
+
+
+def _on_grid(steps: Ints, every: int) -> float:
+    """How well the multiples of `every` and the steps agree: the share of either that is also of the other, the lesser one.
+
+    Work of two kinds at once (every 250, and every 2,000 one step later) leaves distances of 1: few of their multiples were due.
+    """
+    on_it = int(np.sum(steps % every == 0))
+    due = int(steps[-1]) // every - (int(steps[0]) - 1) // every
+    return 0.0 if on_it < 2 else min(on_it / len(steps), on_it / max(due, 1))
 
 
 def _due(step: Ints, span: Ints, every: int) -> Ints:
@@ -184,6 +196,11 @@ def _middle(values: Floats) -> float:
     return float(np.median(good)) if len(good) else 0.0
 
 
+def _mean(values: Floats) -> float:
+    good = values[np.isfinite(values)]
+    return float(np.mean(good)) if len(good) else 0.0
+
+
 # --- the pattern of the steps themselves -----------------------------------------------------------------------
 
 
@@ -194,7 +211,7 @@ def spikes(excess: Floats, scale: Floats, sigma: float) -> Mask:
     return np.nan_to_num(share, nan=0.0) > max(_SPIKE_SHARE, _SPIKE_SIGMA * sigma)
 
 
-def find_period(step: Ints, span: Ints, spike: Mask, taken: Mask) -> tuple[int, int] | None:
+def find_period(step: Ints, span: Ints, spike: Mask, taken: Mask, *, alike: bool = False) -> tuple[int, int] | None:
     """(period, offset) of spikes that come every so many steps, with too much regularity for chance; None otherwise.
 
     A row may hold work done at any step of its span, or just before it (paid after the row before was written).
@@ -212,7 +229,7 @@ def find_period(step: Ints, span: Ints, spike: Mask, taken: Mask) -> tuple[int, 
             chance = _chance(step, span, spike, taken, period, offset, len(periods))
             if chance is not None and (best is None or chance < best[0] - 1e-9):
                 best = (chance, period, offset)
-    if best is None or best[0] > math.log(_CHANCE):
+    if best is None or best[0] > math.log(_CHANCE_ALIKE if alike else _CHANCE):
         return None
     return best[1], best[2]
 
@@ -313,7 +330,9 @@ def _price(
     given = {"evaluation": facts.eval_s, "checkpoint": facts.save_s}.get(own.kind)
     timed = own.seconds[np.isfinite(own.seconds)]
     seconds: float | None = given
-    if given is None and len(timed):
+    if given is None and len(timed) < 0.5 * len(own.rows) and len(timed):  # a long one among short ones
+        seconds = _mean(np.where(np.isfinite(own.seconds), own.seconds, np.maximum(excess_s[own.rows], 0.0)))
+    elif given is None and len(timed):
         seconds = _middle(timed[-5:])
     elif given is None:
         alone = own.rows[~np.isin(own.rows, busy)]

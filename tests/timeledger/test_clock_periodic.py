@@ -122,6 +122,25 @@ def test_step_times_do_not_tell_what_is_done_between_the_steps(seconds: float) -
     assert (found.steps["extra_s"] == 0).all()
 
 
+def test_two_evaluations_at_once_do_not_hide_the_interval_nor_share_the_longer_ones_price() -> None:
+    """A short one every 25 steps; at every 200th another tells its 90 s under the step after."""
+    run, _ = simulate(Plan(steps=600, eval_every=25, eval_s=4.0, noise=0.01), "stamps")
+    told = [(step, None) for step in range(25, 601, 25)] + [(step + 1, 90.0) for step in range(200, 600, 200)]
+    events = pl.DataFrame([{"segment": 0, "step": at, "kind": "evaluation", "seconds": s} for at, s in sorted(told)])
+    found = clock(replace(run, events=schema.conform(events, schema.EVENTS)))
+    work = one(found)
+    assert (work.kind, work.every) == ("evaluation", 25)
+    assert work.seconds is not None
+    assert 4 < work.seconds < 4 + 2 * 2 * 90 / 26
+
+
+def test_three_equal_stops_at_one_distance_are_a_schedule() -> None:
+    run, _ = simulate(Plan(steps=38, fixed_s=0.005, s_per_token=0.0, eval_every=10, eval_s=4.0), "stamps")
+    work = one(clock(run))
+    assert (work.kind, work.every, work.count) == ("unknown", 10, 3)
+    assert work.seconds == pytest.approx(4.0, rel=0.05)
+
+
 @pytest.mark.parametrize("every", [25, 35, 50])
 def test_the_interval_is_that_of_the_events_and_not_of_the_rows(every: int) -> None:
     run, _ = simulate(Plan(steps=200, planned=400, logging_steps=10, eval_every=every, eval_s=60.0), "stamps")

@@ -81,3 +81,12 @@ def test_steps_that_count_from_zero_can_grow() -> None:
     said = projection_of(Run(info, schema.conform(frame, schema.STEPS)))
     assert said.remaining_s is not None
     assert 30 * 5.0 < said.remaining_s.mid < 30 * 12.0
+
+
+def test_rare_spikes_of_many_steps_leave_an_interval_that_can_happen() -> None:
+    """Steps of 5 ms with 4 s stops at odd places: what is to come is a few more of them, not e^50 s."""
+    wall = np.full(60, 0.005) * np.exp(np.random.default_rng(4).normal(0, 0.1, 60))
+    wall[[7, 22, 31, 52]] += 4.0
+    found = estimate(wall, ones(60), 100.0)
+    low, high = found.recent * np.exp(found.quantiles(np.array([0.1, 0.9]), 40.0))
+    assert 0.005 < low < found.recent < high < 10 * found.recent

@@ -22,11 +22,22 @@ def headline(
         return engine_only if run.engine.height else say("This log has no training steps.")
     if clock.elapsed_s is None:
         return clock.why or say("This file has no time, so neither the time spent nor the end can be told.")
-    steps, total = f"{steps_done(run, clock):,}", projection.total_steps
-    done = say("{done} of {total} steps", done=steps, total=f"{total:,}") if total else say("{done} steps", done=steps)
+    done = _done(run, clock, projection.total_steps)
     lead = _lead(done, clock, projection, state, facts, zone)
     why = _why(breakdown, growth)
     return say("{lead}; {why}.", lead=lead, why=why) if why else say("{lead}.", lead=lead)
+
+
+def _done(run: Run, clock: Clock, total: int | None) -> str:
+    """How many steps are done; which ones, where the log (and so its time) begins in mid-run."""
+    position, first = steps_done(run, clock), clock.first_step or 1
+    last, of = f"{position:,}", "" if total is None else f"{total:,}"
+    if first <= 1:
+        return say("{done} of {total} steps", done=last, total=of) if total else say("{done} steps", done=last)
+    begun = f"{first:,}"
+    if total:
+        return say("{done} of {total} steps (this log from {first} on)", done=last, total=of, first=begun)
+    return say("{done} steps ({first} to {last})", done=f"{position - first + 1:,}", first=begun, last=last)
 
 
 def _lead(done: str, clock: Clock, projection: Projection, state: State, facts: Facts, zone: tzinfo | None) -> str:

@@ -62,6 +62,14 @@ def test_headline_says_when_and_what_drives() -> None:
     assert "\n" not in said
 
 
+def test_the_time_of_a_log_that_begins_in_mid_run_is_not_that_of_all_steps() -> None:
+    run, _ = simulate(Plan(steps=400), "stamps")
+    late = replace(run, steps=run.steps.filter(pl.col("step") > 200))
+    assert "400 of 400 steps (this log from 201 on)" in analyse(late).headline
+    bare = replace(late, info=late.info.model_copy(update={"settings": {}}))
+    assert "200 steps (201 to 400)" in analyse(bare).headline
+
+
 def test_headline_of_too_few_steps_is_a_range() -> None:
     assert "too early" in analyse(live(0.03)).headline
 

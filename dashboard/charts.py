@@ -18,6 +18,9 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 #: No series sends more points than this to the browser.
 MAX_POINTS: Final = 2000
+#: An axis is cut where the largest value is this many times the largest usual one, in a series of at least so many.
+_HUGE: Final = 4.0
+_FEW: Final = 8
 #: How a figure behaves in the page.
 CONFIG: Final[dict[str, Any]] = {
     "displaylogo": False,
@@ -214,3 +217,15 @@ def lowest(values: pl.Series) -> float:
     """The smallest number of a column, 0 of an empty one."""
     bottom = values.min()
     return float(bottom) if isinstance(bottom, int | float) else 0.0
+
+
+def crown(values: Floats) -> float | None:
+    """Where an axis ends so that a few huge values do not flatten all the others; None where there are none such.
+
+    At most one value in fifty (or one, in a short series) may lie beyond.
+    """
+    known = np.sort(values[np.isfinite(values)])
+    if len(known) < _FEW:
+        return None
+    usual = float(known[-1 - max(1, len(known) // 50)])
+    return 1.4 * usual if usual > 0 and known[-1] > _HUGE * usual else None

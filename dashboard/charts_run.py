@@ -10,9 +10,11 @@ import plotly.graph_objects as go
 import polars as pl
 
 from dashboard.charts import (
+    Floats,
     add_band,
     add_line,
     blank,
+    crown,
     filled,
     floats,
     highest,
@@ -36,6 +38,8 @@ _BESIDE: Final = frozenset({"unexplained", "other", "evaluation", "checkpoint", 
 _ENOUGH: Final = 12
 #: Up to this many steps each gets a bar of its own; beyond, areas.
 _BARS: Final = 80
+#: So many of the steps beyond the end of the axis are told.
+_TOLD: Final = 3
 #: Symbols of the strip under the profile: shape tells them apart, not colour.
 _MARKS: Final = {
     "evaluation": (mark("Evaluation"), "triangle-up"),
@@ -111,6 +115,7 @@ def step_times(analysis: Analysis, dark: bool) -> go.Figure | None:
         figure.update_layout(bargap=0.3)
     figure.add_trace(_clickable(x, values))
     _with_marks(figure, analysis, rows["step"], dark)
+    _crop(figure, x, floats(values), dark)
     return figure
 
 
@@ -132,10 +137,32 @@ def profile(analysis: Analysis, unit: str, dark: bool) -> go.Figure | None:
         )
         figure.update_xaxes(range=[lowest(table["step"]), highest(table["step"])])
     figure.update_layout(barmode="stack", bargap=0.12, legend={"traceorder": "normal"})
+    _with_marks(figure, analysis, table["step"], dark, set(names))
     if unit == UNITS[1]:
         figure.update_layout(yaxis_range=[0, 100])
-    _with_marks(figure, analysis, table["step"], dark, set(names))
+    else:
+        _crop(
+            figure, table["step"], floats(table.select(pl.sum_horizontal(pl.col(names).fill_null(0))).to_series()), dark
+        )
     return figure
+
+
+def _crop(figure: go.Figure, steps: pl.Series, tops: Floats, dark: bool) -> None:
+    """End the value axis where a few huge steps would flatten all others, and write what those took at the edge."""
+    top = crown(tops)
+    if top is None:
+        return
+    figure.update_layout(yaxis_range=[0, top])
+    beyond = np.flatnonzero(tops > top)
+    largest = beyond[np.argsort(tops[beyond])[::-1][:_TOLD]]
+    middle = (lowest(steps) + highest(steps)) / 2
+    for at in largest:
+        step = float(steps[int(at)])
+        figure.add_annotation(
+            x=step, y=1, yref="y domain", yanchor="top", xanchor="right" if step > middle else "left", showarrow=False,
+            xshift=-5 if step > middle else 5,
+            text="↑ " + seconds(float(tops[at])), font={"size": 12, "color": theme(dark).soft},
+        )  # fmt: skip
 
 
 def _layer(table: pl.DataFrame, name: str, dark: bool, suffix: str) -> go.Bar | go.Scatter:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import streamlit as st
 
 from dashboard import summary
-from dashboard.charts import floats, thin
+from dashboard.charts import crown, floats, thin
 from dashboard.language import t
 from dashboard.load import Entry
 from dashboard.localised import seconds, share
@@ -34,6 +34,8 @@ def spark(frame: pl.DataFrame, column: str) -> list[float]:
     """A column thinned for a line in a cell; gaps are left out."""
     values = floats(frame[column])
     values = values[np.isfinite(values)]
+    top = crown(values)
+    values = values if top is None else np.minimum(values, top)
     return [float(each) for each in values[thin(len(values), values, limit=_SPARK)]]
 
 
@@ -42,7 +44,7 @@ def runs(pairs: Sequence[tuple[Entry, Analysis]], zone: tzinfo | None) -> str | 
     table = _arrow([_run_row(entry, analysis, zone) for entry, analysis in pairs])
     text, line = st.column_config.TextColumn, st.column_config.LineChartColumn
     config: dict[str, Any] = {
-        "state": text(t("State"), width=105),
+        "state": text(t("State"), width=95),
         "run": text(t("Run"), width=190),
         "done": st.column_config.ProgressColumn(t("Done"), format="percent", min_value=0.0, max_value=1.0, width=95),
         "finish": t("Finish"),
@@ -50,7 +52,7 @@ def runs(pairs: Sequence[tuple[Entry, Analysis]], zone: tzinfo | None) -> str | 
         "steps": line(t("Step time"), width=95, help=t("seconds of each step, over the run")),
         "sampling": text(t("Sampling"), width=80, alignment="right"),
         "answers": text(t("Answers"), width=75, alignment="right", help=t("mean response length, tokens")),
-        "cost": text(t("Cost"), width=125),
+        "cost": text(t("Cost"), width=140),
     }
     chosen = st.dataframe(
         table, hide_index=True, column_config=config, on_select="rerun", selection_mode="single-cell", key="runs_table", placeholder="—",

@@ -17,6 +17,8 @@ from timeledger.units import show_number, show_share
 MIN_ROWS: Final = 12
 #: Fewer rows tell a length, and no course of it.
 FEW_ROWS: Final = 5
+#: A trend is followed for at most so many times the steps that it has lasted: nothing has tested it further ahead.
+HORIZON: Final = 3.0
 #: A curve must cut the error of "stays as it is" on later stretches by this much before it counts at all.
 MUST_PAY: Final = 0.75
 FORECAST: Final = pl.Schema({"step": pl.Int64, "mid": pl.Float64, "low": pl.Float64, "high": pl.Float64})
@@ -166,7 +168,8 @@ def _errors(curve: Curve, step: Array, length: Array, limit: float | None) -> It
 
 
 def forecast_at(name: str, weight: float, step: Array, length: Array, ahead: Array, limit: float | None) -> Array:
-    """The shrunken forecast at the steps `ahead`."""
+    """The shrunken forecast at the steps `ahead`; a trend is followed for HORIZON times the steps it has lasted, then it stays."""
+    ahead = np.minimum(ahead, step[-1] + HORIZON * (step[-1] - step[0]))
     flat = constant(step, length, ahead, limit)
     return bounded(flat + weight * (CURVES[name](step, length, ahead, limit) - flat), limit)
 

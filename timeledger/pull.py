@@ -51,7 +51,7 @@ def find_pull(rows: Rows, timing: Timing, growth: Growth, total: float) -> Pull:
         return Pull()
     step, x, wall = rows.step[known], x[known], rows.wall_s[known]
     line = Line(timing.fixed_s.mid, timing.s_per_token.mid, 0.0, 0.0)
-    limit = growth.limit if timing.driver in {"mean", "max"} else None
+    limit = _limit(timing.driver, growth, x)
     ahead = np.unique(np.linspace(step[-1] + 1, max(total, step[-1] + 1), 60).round())
     pace, sure = clearest(step, (x, rows.len_mean[known]))
     going_on = _factor(line, x, _continued(x, pace, ahead - step[-1], limit), limit)
@@ -66,6 +66,15 @@ def find_pull(rows: Rows, timing: Timing, growth: Growth, total: float) -> Pull:
     above = max(going_on - mid, 0.0) if pace > 0 else max(-mid, 0.0)
     below = max(mid, 0.0) if pace > 0 else max(mid - going_on, 0.0)
     return Pull(mid, above, below, rising=pace > 0, falling=pace < 0, most=max(most - mid, 0.0), sure=sure)
+
+
+def _limit(driver: str, growth: Growth, x: Array) -> float | None:
+    """The driver's value when every answer reaches the limit: the limit itself, or as many times today's tokens of a step."""
+    if growth.limit is None or driver in {"mean", "max"}:
+        return growth.limit
+    if driver != "tokens" or not growth.last:
+        return None
+    return lengths.late_value(x) * growth.limit / growth.last
 
 
 def _unproven(rows: Rows, growth: Growth, total: float) -> Pull:

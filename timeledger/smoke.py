@@ -13,6 +13,7 @@ from timeledger.said import say, sentences
 __all__ = ["LIMITS", "Check", "Checked", "Limit", "check"]
 
 _NO_STEPS: Final = gate_first.CYCLE.unknown(say("this log has no training steps"))
+_NO_METRICS: Final = gate_first.CYCLE.unknown(say("this log shows how far the run is, and no metrics of its steps"))
 #: Checks that say something about learning: when all of them are unknown, so is the verdict.
 _TELLING: Final = ("finite", "reward", "gradient", "signal", "reward_variance", "trend", "adv_std", "truncation")
 
@@ -24,7 +25,8 @@ def check(analysis: Analysis, limits: Mapping[str, float] | None = None) -> Chec
         BadOption: a limit that does not exist.
     """
     view = View(analysis, with_limits(limits))
-    checks = tuple(each(view) for each in CHECKS) if analysis.run.has_steps else (_NO_STEPS,)
+    nothing = _NO_METRICS if analysis.run.trains else _NO_STEPS
+    checks = tuple(each(view) for each in CHECKS) if analysis.run.has_steps else (nothing,)
     verdict = _verdict(checks)
     return Checked(analysis.run.name, verdict, checks, _sentence(view, verdict, checks))
 

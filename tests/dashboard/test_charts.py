@@ -254,3 +254,30 @@ def test_a_short_band_has_no_markers() -> None:
     figure = charts.blank(False)
     charts.add_band(figure, np.arange(3.0), np.zeros(3), np.ones(3), "#123456", "interval")
     assert figure.data[0].mode == "lines"
+
+
+def test_one_huge_step_does_not_flatten_the_others() -> None:
+    run = analysis(60)
+    frame = run.breakdown.by_step
+    step = frame["step"].max()
+    last = pl.DataFrame({"step": [step], "phase": ["evaluation"], "seconds": [5000.0], "kind": ["measured"]})
+    last = last.select([pl.col(name).cast(frame.schema[name]) for name in frame.columns])
+    huge = replace(run, breakdown=replace(run.breakdown, by_step=pl.concat([frame, last])))
+    figure = charts_run.profile(huge, charts_run.UNITS[0], dark=False)
+    assert figure is not None
+    usual = frame.group_by("step").agg(pl.col("seconds").sum())["seconds"].max()
+    assert isinstance(usual, float)
+    assert usual < figure.layout.yaxis.range[1] < 2 * usual
+    assert [note.text for note in figure.layout.annotations] == ["↑ 1 h 24 m"]
+    whole = charts_run.profile(run, charts_run.UNITS[0], dark=False)
+    assert whole is not None
+    assert whole.layout.yaxis.range is None
+
+
+def test_an_axis_is_cut_only_where_few_values_are_huge() -> None:
+    flat = np.ones(100)
+    assert charts.crown(flat) is None
+    assert charts.crown(np.r_[flat, 50.0]) == pytest.approx(1.4)
+    assert charts.crown(np.r_[flat, np.full(20, 50.0)]) is None, "one step in six is an evaluation: they are shown"
+    assert charts.crown(np.array([1.0, 1.0, 50.0])) is None
+    assert charts.crown(np.zeros(30)) is None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.simulate import Plan, simulate
 from timeledger.clock import clock
-from timeledger.growth import CURVES, bounded, choose, fit_growth
+from timeledger.growth import CURVES, bounded, choose, fit_growth, forecast_at
 from timeledger.results import Facts, Growth
 from timeledger.rows import Array
 
@@ -91,3 +91,14 @@ def test_curves_stay_finite_and_bounded(values: list[float], limit: float | None
     assert found.min() >= 0
     assert limit is None or found.max() <= limit
     assert choose(step, length, limit)[0] in CURVES
+
+
+def test_a_trend_is_not_followed_far_beyond_what_has_tested_it() -> None:
+    """Growth over 180 of 28,000 steps says nothing of the length after 20,000."""
+    length = 900 + 1.8 * np.arange(1, 181) + np.random.default_rng(5).normal(0, 15, 180)
+    step = np.arange(1.0, 181.0)
+    name, weight = choose(step, length, 8000.0)
+    assert name != "constant"
+    near, far, farthest = forecast_at(name, weight, step, length, np.array([400.0, 720.0, 28_000.0]), 8000.0)
+    assert near > length[-20:].mean()
+    assert far <= farthest <= 1.02 * far

@@ -15,6 +15,7 @@ from benchmarks.learn_quantiles import learn_without, tables_of
 from benchmarks.moments import SHARES, Moment, moments
 from benchmarks.picture import fan_of_errors
 from benchmarks.stats import Floats, interval_score, quantile, weights
+from benchmarks.told import SIGNS, signs, told
 from timeledger.forecast import make_forecast
 from timeledger.learned import Learned
 from timeledger.reasons import reasons
@@ -47,6 +48,15 @@ class Guess:
     rules: dict[str, float]
     flat: bool
     because: str
+    #: What a learner sees, the change of pace (log) that came after it, and the shares of the total that it does and does not move.
+    signs: Floats
+    change: float
+    moved: float
+    fixed: float
+
+    def changed(self, by: float) -> float:
+        """Log of estimate over truth if the pace to come had been taken to change by `by` (log)."""
+        return float(np.log(self.fixed + self.moved * np.exp(by)))
 
 
 def guess(moment: Moment, learned: Learned) -> Guess | None:
@@ -68,7 +78,9 @@ def guess(moment: Moment, learned: Learned) -> Guess | None:
         error(own_total(moment.run, clock, case.steps)), error(elapsed + left * plain_s(clock)),
         error(elapsed + left * nearest_pace(made.rows, (moment.left_s - made.extra_s) / left) + made.extra_s),
         {name: error(elapsed + left * pace + made.extra_s) for name, pace in simple_paces(made.rows, left).items()},
-        is_flat(case), " ".join(reasons(made, clock, moment.growth)),
+        is_flat(case), " ".join(reasons(made, clock, moment.growth)), signs(made, moment),
+        float(np.log(max((moment.left_s - made.extra_s) / (left * made.step_s), 0.02))), left * made.step_s / truth,
+        (elapsed + made.extra_s) / truth,
     )  # fmt: skip
 
 
@@ -272,7 +284,29 @@ def _in_the_way(here: list[Guess], share: float) -> list[str]:
         *lines, f"| all {len(names)} | {sums} |",
         f"\nOther rules for the pace to come, with the same slow starts, cycles and schedules: {told}. "
         f"Wanted: {wanted:.2f}. {verdict}",
+        _learners(here, weight, wanted),
     ]  # fmt: skip
+
+
+def _learners(here: list[Guess], weight: Floats, wanted: float) -> str:
+    """What two learners make of the signs that the logs showed by then."""
+    names = tuple(each.repository for each in here)
+    found = told(np.array([each.signs for each in here]), np.array([each.change for each in here]), names)
+    errors = {
+        name: 100 * float(weight @ np.abs([each.changed(by) for each, by in zip(here, change, strict=True)]))
+        for name, change in found.items()
+    }
+    as_said = 100 * float(weight @ np.abs([each.changed(0.0) for each in here]))
+    best = min(errors, key=lambda name: errors[name])
+    listed = ", ".join(f"{name} {value:.2f}" for name, value in errors.items())
+    slower, faster = (float(weight @ (side * np.array([each.change for each in here]) > 0.05)) for side in (1, -1))
+    return (
+        f"\nCould the change have been told? From {len(here[0].signs)} signs of each log up to the cut ({'; '.join(SIGNS)}) "
+        f"the change of pace was learned on all other repositories, by ridge regression and by nearest neighbours: {listed}. "
+        f"As said, without learning: {as_said:.2f}. The best in hindsight ({best}) "
+        f"{'stays above' if errors[best] > wanted else 'reaches'} the wanted {wanted:.2f}. "
+        f"By weight {slower:.0%} of the runs went on more than 5 % slower than expected, {faster:.0%} faster."
+    )
 
 
 def _ratio(here: list[Guess]) -> float:

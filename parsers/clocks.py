@@ -11,7 +11,11 @@ from typing import Final
 
 import polars as pl
 
-from parsers.fields import Meaning
+from parsers.behaviour import role, unbroken
+from parsers.cumulative import untangled, without_clock, without_means
+from parsers.fields import Meaning, spell
+from parsers.sampled import between_rows
+from parsers.wholes import apart
 from timeledger.run import Note, Run
 from timeledger.said import say
 
@@ -24,10 +28,14 @@ PART: Final = f"{_TAG}part:"
 BAR_RATE: Final = f"{_TAG}mean:"
 #: Seconds since midnight, from log prefixes that hold a time of day and no date.
 DAY_CLOCK: Final = f"{_TAG}day:"
+#: Seconds since midnight or since 1970 on the last line before a row that carries no time.
+NEAR_CLOCK: Final = f"{_TAG}near:"
+#: Times that were not written on the rows themselves.
+_MOMENTS: Final = {"day", "near"}
+_DATED: Final = 1e8
 _DAY: Final = 86_400.0
-_ENOUGH: Final = 4
-#: A clock may be set back now and then (a resume); a time that falls more often is of single steps.
-_RESETS: Final = 0.2
+#: Lines before the rows tell the time where they do so for this share of them.
+_NEARLY: Final = 0.8
 #: A running mean times the step count is a clock good to its last digit times the steps; it is used where it has moved by this many digits.
 _STEADY: Final = 20.0
 
@@ -38,34 +46,77 @@ def key(name: str, meaning: Meaning) -> str:
     return f"{_TAG}{role}:{name}"
 
 
-def settle(run: Run) -> Run:
-    """The run with every waiting time put where its behaviour says it belongs."""
-    run = _spaced(_percent(run))
-    waiting = [name for name in run.extra.columns if name.startswith(_TAG)]
-    if not waiting:
-        return run
+def settle(run: Run, step_key: str = "step_time") -> Run:
+    """The run with every waiting time put where its behaviour says it belongs; `step_key` is what the log calls `step_s`."""
+    run = _percent(run)
+    waiting = _waiting(run)
     if parts := [name for name in waiting if name.startswith(PART)]:
         run = _updates(run, parts)
-        waiting = [name for name in run.extra.columns if name.startswith(_TAG)]
-    steps = _beside(run.steps, run.extra, waiting)
-    told = []
-    for name in waiting:
-        steps, text = _settle_one(steps, name)
-        told += [text] if text else []
-    extra = run.extra.drop(waiting)
-    names = [column for column in extra.columns if column not in {"segment", "step"}]
-    extra = extra.filter(~pl.all_horizontal(pl.col(names).is_null())) if names else extra.clear()
-    return replace(
-        run, steps=steps.drop(waiting), extra=extra, notes=run.notes + tuple(_note(run, text) for text in told)
+        waiting = _waiting(run)
+    steps, told = _beside(run.steps, run.extra, waiting), []
+    roles = {name: _role_of(steps, name) for name in waiting}
+    running = [name for name in waiting if roles[name] not in {"step_s", "near"}]
+    for name in running:
+        steps, text = _settle_one(steps, name, roles[name])
+        told.append(text)
+    steps, phases, texts = untangled(
+        steps, run.phases, [own_name(name) for name in running if roles[name] == "elapsed_s"]
     )
+    steps, phases, text = apart(steps, phases)
+    told.append(text)
+    done = _done(run)
+    singles = {"step_s": step_key} | {name: own_name(name) for name in waiting if roles[name] == "step_s"}
+    for name, own in singles.items():
+        steps, text = _of_steps(steps, name, own, done)
+        told.append(text)
+        if name != "step_s":
+            told.append("" if name.startswith(STEP) else say("{name} falls: read as the time of one step", name=own))
+    steps = steps.with_columns(pl.coalesce("step_s", *(name for name in singles if name != "step_s")).alias("step_s"))
+    if NEAR_CLOCK in waiting and phases.is_empty() and run.progress.is_empty():
+        steps, text = _date(steps, NEAR_CLOCK)
+        told.append(text)
+    notes = tuple(_note(run, text) for text in [*told, *texts] if text)
+    extra = _without(run.extra, waiting)
+    return replace(run, steps=steps.drop(waiting), phases=phases, extra=extra, notes=run.notes + notes)
 
 
-def _spaced(run: Run) -> Run:
-    """The run with the step times that its rows name, where rows are several steps apart."""
-    if run.steps["step_s"].null_count() == run.steps.height:
-        return run
-    steps, text = _between_rows(run.steps, "step_s", "step_time")
-    return replace(run, steps=steps, notes=(*run.notes, _note(run, text))) if text else run
+def _waiting(run: Run) -> list[str]:
+    return [name for name in run.extra.columns if name.startswith(_TAG)]
+
+
+def own_name(name: str) -> str:
+    """The log's own name of a waiting time."""
+    return name.split(":", 2)[2]
+
+
+def _role_of(steps: pl.DataFrame, name: str) -> str:
+    told = name.split(":", 2)[1]
+    return told if told in {"mean", *_MOMENTS} else role(steps, name, told)
+
+
+def _of_steps(steps: pl.DataFrame, name: str, own: str, done: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """The rows with the step times of one name as means over the rows' steps."""
+    if steps[name].null_count() == steps.height:
+        return steps, ""
+    steps, text = without_means(without_clock(steps, name), name)
+    return (steps, text) if text else between_rows(steps, name, own, done)
+
+
+def _done(run: Run) -> pl.DataFrame:
+    """`segment` and `step` of each evaluation and checkpoint."""
+    events = run.events.filter(pl.col("kind").is_in(["evaluation", "checkpoint"])).select("segment", "step")
+    told = [pl.col(name).is_not_null() for name in run.extra.columns if spell(name).startswith("eval")]
+    found = run.extra.filter(pl.any_horizontal(told)).select("segment", "step") if told else run.extra.clear()
+    return pl.concat([events, found.select("segment", "step")]).drop_nulls().unique()
+
+
+def _without(extra: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """The other metrics without these columns, and without rows that hold nothing else."""
+    if not names:
+        return extra
+    extra = extra.drop(names)
+    left = [column for column in extra.columns if column not in {"segment", "step"}]
+    return extra.filter(~pl.all_horizontal(pl.col(left).is_null())) if left else extra.clear()
 
 
 def _beside(steps: pl.DataFrame, extra: pl.DataFrame, names: list[str]) -> pl.DataFrame:
@@ -99,129 +150,46 @@ def _note(run: Run, text: str) -> Note:
     return Note("guessed", 0, text, 1, run.info.sources[0] if run.info.sources else "")
 
 
-def _settle_one(steps: pl.DataFrame, name: str) -> tuple[pl.DataFrame, str]:
-    """Put one waiting time where it belongs; the text says what was guessed ("" when its name said so already)."""
-    _, role, own = name.split(":", 2)
-    if role == "day":
+def _settle_one(steps: pl.DataFrame, name: str, found: str) -> tuple[pl.DataFrame, str]:
+    """Put one time that counts on where it belongs; the text says what was guessed ("" when its name said so already)."""
+    if found in _MOMENTS:
         return _date(steps, name)
-    if role == "mean":
+    own = own_name(name)
+    if found == "mean":
         text = say(
             "{name} is a running mean: the first row's step time, from then on the time since the start",
             name=own or "s/step",
         )
         return _spread_mean(steps, name), text
-    found = _role(steps, name, role)
-    if found == "elapsed_s":
-        steps = steps.with_columns(_unbroken(steps, name).alias(name))
-        apart = ""
-    else:
-        steps, apart = _between_rows(steps, name, own)
-    steps = steps.with_columns(pl.coalesce(found, name).alias(found))
-    if found == role:
-        return steps, apart
-    if found == "elapsed_s":
-        return steps, say("{name} only rises: read as the time since the start", name=own)
-    return steps, say("{name} falls: read as the time of one step", name=own)
-
-
-def _between_rows(steps: pl.DataFrame, name: str, own: str) -> tuple[pl.DataFrame, str]:
-    """A time that stands in every k-th step's row is one step's, or that of all steps since the row before.
-
-    The rows' own clock tells which; without one it is read as one step's, and that is noted as a guess.
-    """
-    rows = steps.with_row_index("row").filter(pl.col(name).is_not_null())
-    at = pl.coalesce(pl.col("at").dt.epoch("us") / 1e6, "elapsed_s")
-    rows = rows.select("row", value=name, gap=pl.col("step").diff().over("segment"), wall=at.diff().over("segment"))
-    usual = rows["gap"].median()
-    if not isinstance(usual, float) or usual <= 1:
-        return steps, ""
-    timed = rows.filter((pl.col("wall") > 0) & (pl.col("gap") > 0))
-    if timed.height < _ENOUGH - 1:
-        return steps, say(
-            "{name} stands in rows {steps} steps apart: read as the time of one step",
-            name=own or "time",
-            steps=f"{usual:g}",
-        )
-    of_all = (timed["value"] - timed["wall"]).abs().median()
-    of_one = (timed["value"] * timed["gap"] - timed["wall"]).abs().median()
-    if not (isinstance(of_all, float) and isinstance(of_one, float) and of_all < of_one):
-        return steps, ""
-    shared = rows.select("row", (pl.col("value") / pl.col("gap").fill_null(round(usual)).clip(1)).alias(name))
-    joined = steps.with_row_index("row").drop(name).join(shared, on="row", how="left", maintain_order="left")
-    steps = joined.select(steps.columns)
-    return steps, say("{name} is the time of all steps since the row before: shared out among them", name=own or "time")
-
-
-def _role(steps: pl.DataFrame, name: str, role: str) -> str:
-    """`step_s` or `elapsed_s`: by the lines' own time stamps, else by whether the value falls and how it grows."""
-    rows = steps.filter(pl.col(name).is_not_null()).select("segment", "step", "at", value=name)
-    moves = rows.with_columns(
-        gain=pl.col("value").diff().over("segment"),
-        gap=pl.col("step").diff().over("segment"),
-        wall=pl.col("at").diff().over("segment").dt.total_microseconds() / 1e6,
-    ).filter(pl.col("gain").is_not_null())
-    if moves.is_empty():
-        return role
-    falls = (moves["gain"] < 0).sum()
-    if falls > _RESETS * moves.height or (falls and role == "step_s"):
-        return "step_s"
-    timed = moves.filter(pl.col("wall") > 0)
-    if timed.height >= _ENOUGH - 1:
-        as_clock = (timed["gain"] - timed["wall"]).abs().median()
-        as_step = (timed["value"] * timed["gap"] - timed["wall"]).abs().median()
-        if isinstance(as_clock, float) and isinstance(as_step, float) and as_clock != as_step:
-            return "elapsed_s" if as_clock < as_step else "step_s"
-    if role == "elapsed_s" or moves.height < _ENOUGH - 1:
-        return role
-    return "elapsed_s" if _accumulates(rows, moves) else role
-
-
-def _unbroken(steps: pl.DataFrame, name: str) -> pl.Series:
-    """A clock that was set back within a session (a resume that goes on with the next step) runs on."""
-    values: list[float | None] = steps[name].to_list()
-    segments = steps["segment"].to_list()
-    offset, last, session = 0.0, None, None
-    for place, value in enumerate(values):
-        if value is None:
-            continue
-        if segments[place] != session:
-            offset, last, session = 0.0, None, segments[place]
-        if last is not None and value < last:
-            offset += last
-        last = value
-        values[place] = value + offset
-    return pl.Series(name, values, dtype=pl.Float64)
-
-
-def _accumulates(rows: pl.DataFrame, moves: pl.DataFrame) -> bool:
-    """True when a value that never falls begins near one typical gain: a sum over steps, not a slowly growing time."""
-    typical = (moves["gain"] / moves["gap"].clip(1)).median()
-    first = rows.group_by("segment", maintain_order=True).first()
-    if not isinstance(typical, float) or typical <= 0:
-        return False
-    done = (first["step"] + 1).clip(1)
-    return bool((first["value"] <= 5 * typical * done).all())
+    steps = steps.with_columns(pl.coalesce("elapsed_s", unbroken(steps, name)).alias("elapsed_s"))
+    surprising = name.startswith(STEP)
+    return steps, say("{name} only rises: read as the time since the start", name=own) if surprising else ""
 
 
 def _date(steps: pl.DataFrame, name: str) -> tuple[pl.DataFrame, str]:
     """Times of day as the time since the first of them, where nothing better is known; midnight is where they fall."""
-    known = steps[name].drop_nulls().len()
-    if known < 2 or steps["elapsed_s"].null_count() < steps.height or steps["at"].null_count() < steps.height:
+    near = name == NEAR_CLOCK
+    others = ["elapsed_s", "at", *(["step_s"] if near else [])]
+    known = steps[name].count()
+    if known < 2 or (near and known < _NEARLY * steps.height) or any(steps[other].count() for other in others):
         return steps, ""
+    dated = bool(steps.select((pl.col(name) > _DATED).any()).item())
     clock: list[float | None] = []
     days, last, start = 0, None, None
     for value in steps[name].to_list():
-        if value is None:
+        if value is None or (value > _DATED) is not dated:
             clock.append(None)
             continue
-        days += last is not None and value < last - _DAY / 2
+        days += not dated and last is not None and value < last - _DAY / 2
         last = value
         start = value if start is None else start
         clock.append(value + days * _DAY - start)
     elapsed = pl.Series("elapsed_s", clock, dtype=pl.Float64)
-    return steps.with_columns(elapsed), say(
-        "the lines carry a time of day and no date: read as the time since the first row"
-    )
+    if near:
+        text = say("the rows carry no time: the one on the line before each is taken, as the time since the first row")
+    else:
+        text = say("the lines carry a time of day and no date: read as the time since the first row")
+    return steps.with_columns(elapsed), text
 
 
 def _spread_mean(steps: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -9,15 +9,17 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Final
 
-from parsers import clocks, values
+from parsers import clocks, day_times, values
 from parsers.base import NO, Confidence, Format, Head, Sure
 from parsers.build import RunBuilder
-from parsers.csv_shapes import Header, Shape, chart_parts, header_of, long_columns, shape_of, tag_of_file
+from parsers.csv_shapes import Header, Shape, chart_parts, counter, header_of, long_columns, shape_of, tag_of_file
 from parsers.documents import DocumentReader
+from parsers.epochs import InEpochs
 from parsers.evaluations import with_sparse
-from parsers.renames import resolver
+from parsers.renames import Resolver, resolver
 from parsers.rows import RowWriter
-from parsers.sorting import Pair, sort_out
+from parsers.runs_apart import Key, groups, label
+from parsers.sorting import Pair, Sorted, sort_out
 from parsers.tagrows import TagRows
 from parsers.text import stamp, stamp_has_zone
 from parsers.trackers import MetricRows
@@ -199,7 +201,7 @@ def _long(build: RunBuilder, header: Header, rows: Iterator[tuple[int, Row]]) ->
 
 def _tracker(build: RunBuilder, header: Header, rows: Iterator[tuple[int, Row]]) -> tuple[Run, ...]:
     """The history of a tracker, under a framework's own names."""
-    metrics, step = MetricRows(build), header.step() or "_step"
+    metrics, step = MetricRows(build, counts_rows="_step" in header.names), header.step() or "_step"
     for _, row in rows:
         numbers = {name: number for name, cell in row.items() if (number := units.number(cell)) is not None}
         at = _at(build, row)
@@ -210,22 +212,53 @@ def _tracker(build: RunBuilder, header: Header, rows: Iterator[tuple[int, Row]])
 
 def _plain(build: RunBuilder, header: Header, rows: Iterator[tuple[int, Row]]) -> tuple[Run, ...]:
     """A hand-written table: names by the synonyms, times by how they behave, rows counted when no column does."""
-    look, writer = resolver(build.origin.mapping), RowWriter(build)
+    table = list(rows)
+    axis = header.step() or counter(header, [row for _, row in table])
+    placed = [(no, row) for no, row in table if axis is None or _step(row, axis) is not None]
+    columns, keys = groups([row for _, row in placed], [_step(row, axis) or 0 for _, row in placed])
+    if not columns:
+        return (_one_run(build, axis, table),)
+    parts: dict[Key, list[tuple[int, Row]]] = {}
+    for key, row in zip(keys, placed, strict=True):
+        parts.setdefault(key, []).append(row)
+    return tuple(_one_run(_named(build, label(build.name, columns, key)), axis, part) for key, part in parts.items())
+
+
+def _named(build: RunBuilder, name: str) -> RunBuilder:
+    mine = RunBuilder(build.origin, build.format_name)
+    mine.name = name
+    return mine
+
+
+def _one_run(build: RunBuilder, axis: str | None, rows: list[tuple[int, Row]]) -> Run:
+    look, writer, epochs = resolver(build.origin.mapping), RowWriter(build), InEpochs()
     for no, row in rows:
-        pairs = [Pair(name, found[0]) for name, cell in row.items() if (found := values.take(cell, 0)) is not None]
-        sorted_ = sort_out(pairs, look)
-        sorted_.at = sorted_.at or _at(build, row)
-        step = sorted_.step
-        if step is None and writer.last is not None and header.step() is not None:
+        sorted_ = _sorted(build, row, look)
+        step = sorted_.step if sorted_.step is not None else _step(row, axis)
+        if step is None and axis is not None:
             build.note("skipped", say("a row without a step"), no)
             continue
         if step is None:
             step = (writer.last or 0) + 1
             build.note("guessed", say("no step column: rows are counted"), no)
-        writer.write(step, sorted_, no)
+        if sorted_.step is None:  # `total_steps` that rise are no plan
+            sorted_.total = None
+        writer.write(epochs.step(step, sorted_.epoch), sorted_, no)
     if writer.total is not None:
         build.setting("total_steps", writer.total, say("the rows' own total"))
-    return (with_sparse(clocks.settle(build.run())),)
+    return with_sparse(clocks.settle(day_times.placed(build.run()), writer.step_key))
+
+
+def _sorted(build: RunBuilder, row: Row, look: Resolver) -> Sorted:
+    clock = day_times.key_of(row)
+    cells = ((name, values.take(cell, 0)) for name, cell in row.items() if name != clock)
+    found = sort_out((Pair(name, value[0]) for name, value in cells if value is not None), look)
+    found.at = found.at or _at(build, row)
+    if clock is not None and found.at is None and (at := day_times.moment(row, clock)) is not None:
+        found.at, build.zone_known = at, False
+    elif clock is not None and found.at is None and (since := day_times.seconds(row[clock])) is not None:
+        found.extra[day_times.WAITING] = since
+    return found
 
 
 _Maker = Callable[[RunBuilder, Header, Iterator[tuple[int, Row]]], tuple[Run, ...]]

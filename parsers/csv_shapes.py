@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, Literal
 
 from parsers import tag_tables, trl_keys, verl_keys
 from parsers.fields import resolve
+from parsers.row_axis import COUNTERS
 from parsers.tags import meaning
-from timeledger import schema
+from timeledger import schema, units
 
 #: own: `timeledger export`. tensorboard, wandb: exports of a chart. long: one metric a row. tracker: a framework's own
 #: names. plain: names of a hand-written loop.
@@ -24,6 +26,8 @@ _NAMES: Final = {"tag", "key", "metric", "name", "metric_name"}
 _RUNS: Final = {"name", "state", "run", "run id", "run_id", "id", "model", "experiment", "sweep", "tags"}
 _VALUES: Final = {"value", "metric_value"}
 _LONGEST_FIELD: Final = 1 << 20
+#: Rows from which on a column is seen to count.
+_COUNTING: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,19 @@ def shape_of(header: Header) -> Shape | None:
     epochs = (
         "epoch" in columns and "reward" in columns
     )  # a loop that calls its rounds epochs; without a reward any training does
-    return "plain" if len(columns - {"epoch", ""}) >= (1 if stepped else 2 if epochs else 3) else None
+    counted = any(name.rpartition("/")[2] in COUNTERS for name in plain)
+    return "plain" if len(columns - {"epoch", ""}) >= (1 if stepped else 2 if epochs or counted else 3) else None
+
+
+def counter(header: Header, rows: Sequence[Mapping[str, str]]) -> str | None:
+    """A column that counts on from row to row, for a table whose names say of none that it is the step."""
+    by_plain = {name.lower().rpartition("/")[2]: name for name in header.names if name}
+    for plain in COUNTERS:
+        counts = [units.number(row.get(by_plain.get(plain, ""), "")) for row in rows]
+        known = [count for count in counts if count is not None]
+        if len(known) >= _COUNTING and len(known) == len(counts) and all(a < b for a, b in pairwise(known)):
+            return by_plain[plain]
+    return None
 
 
 def chart_parts(name: str) -> tuple[str, str] | None:

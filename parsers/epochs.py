@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from parsers.marks import Mark
+from parsers.text import bars
+
+_EVALUATES: Final = re.compile(r"\W*(?:\w+ )?(?:eval|valid|val|test)\w*", re.IGNORECASE)
+#: Bars of so many totals are told apart.
+_BARS: Final = 64
 
 
 class Epochs:
@@ -15,14 +23,69 @@ class Epochs:
         self._offset = 0
         self._inside = False
         self._anew = False
-        self._clock = self._clock_last = 0.0
+        self._clock = self._clock_last = self._between = self._between_last = 0.0
+        #: how often a training bar that was full began anew
+        self.begun = 0
+        self._bars: dict[int, int] = {}
+        self._bar_offset = 0
+        self._full = False
+        self._heading: tuple[int, int | None] | None = None
+        #: the epochs that the settings name
+        self.planned_elsewhere: int | None = None
+        self._told: int | None = None
+        self._next = False
+        #: steps before each epoch that was told of
+        self._begins: dict[int, int] = {}
+
+    def told(self, epoch: int, planned: int | None) -> None:
+        """An epoch is named between the rows: `=== Epoch 2/10 ===`, or `Epoch 1: mean loss 0.5` at its end."""
+        self.planned = planned or self.planned
+        self._next = self._next or self._told is None or epoch > self._told
+        if self._told is not None and epoch < self._told:  # from the beginning, or from a checkpoint
+            self._next, self._offset = False, self._begins.get(epoch, 0)
+        self._told, self._heading = epoch, (epoch, planned)
+
+    def bar(self, step: int, total: int) -> int:
+        """The step of a training bar, counted over all epochs: full and then anew, it is that of the next epoch."""
+        before, self._full = self._bars.get(total), step >= total
+        begins = step < before if before is not None else step == 0
+        if before is not None and begins and before >= total:
+            self._anew = True
+            self.begun += 1
+            self._bar_offset += total
+        if begins and self._heading is not None:
+            epoch, planned = self._heading
+            self._inside, self._heading = True, None
+            self.planned = planned or self.planned
+            self._bar_offset = max(self._bar_offset, total * (epoch - 1) if not self._bars else 0)
+        if len(self._bars) < _BARS or before is not None:
+            self._bars[total] = step
+        return step + self._bar_offset
+
+    def planned_by(self, total: int) -> int | None:
+        """The planned steps of a run with a bar of this total; None where the number of its epochs is not known."""
+        return total * self.planned if self.planned else None if self._anew else total
 
     def elapsed(self, seconds: float) -> float:
         """A clock that begins anew with each epoch, as the time since the first."""
         if seconds < self._clock_last and self._anew:
-            self._clock += self._clock_last
+            self._clock += self._clock_last + self._between + self._between_last
+            self._between = self._between_last = 0.0
         self._clock_last = seconds
         return self._clock + seconds
+
+    @property
+    def summed(self) -> bool:
+        """True when the running time is the sum of several clocks."""
+        return self._clock > 0
+
+    def beside(self, text: str) -> None:
+        """The bar of an evaluation: behind a full training bar its time goes by before the next epoch."""
+        if not self._full or _EVALUATES.match(text) is None:
+            return
+        for bar in bars(text):
+            self._between += self._between_last if bar.elapsed_s < self._between_last else 0.0
+            self._between_last = bar.elapsed_s
 
     def peek(self, mark: Mark) -> int:
         """The step of a mark, were its epoch the one now running."""
@@ -30,8 +93,15 @@ class Epochs:
 
     def step(self, mark: Mark) -> int:
         """The step of a mark, counted over all epochs."""
+        if mark.epoch is None and mark.word == "bar" and mark.total:
+            return self.bar(mark.step, mark.total)
         if mark.epoch is None:
-            self._last = mark.step
+            if self._next and 0 <= mark.step <= self._last and self._epoch is None:
+                self._anew = True
+                self._offset += mark.total or self._last + (mark.step == 0)
+            if self._told is not None:
+                self._begins.setdefault(self._told, self._offset)
+            self._last, self._next = mark.step, False
             return mark.step + self._offset
         epoch, planned = mark.epoch
         self.planned = planned or self.planned
@@ -49,13 +119,40 @@ class Epochs:
 
     def total(self, mark: Mark) -> int | None:
         """The planned steps that a mark names (of one epoch, where the count begins anew)."""
-        return mark.total + self._offset if mark.total is not None else None
+        return mark.total + (self._offset or self._bar_offset) if mark.total is not None else None
 
     def whole(self, total: int | None, rows: int) -> int | None:
         """The planned steps of the run: over all epochs, once that is known to be meant."""
         if total is None:
             return None
-        per_epoch = total - self._offset if self._anew else total
-        if self.planned is None or self.planned <= 1 or rows < 2 or not (self._anew or self._inside):
+        per_epoch = total - (self._offset or self._bar_offset) if self._anew else total
+        planned = self.planned or (self.planned_elsewhere if self._anew else None)
+        if (self._bar_offset or self._anew) and planned is None:
+            return None
+        if planned is None or planned <= 1 or rows < 2 or not (self._anew or self._inside):
             return total
-        return per_epoch * self.planned
+        return max(per_epoch * planned, total)
+
+
+class InEpochs:
+    """Step numbers of rows that name an epoch, as one count where they begin anew in each."""
+
+    def __init__(self) -> None:
+        self._epoch: int | None = None
+        self._first: int | None = None
+        self._last = self._gap = self._offset = 0
+
+    def step(self, step: int, epoch: int | None) -> int:
+        """The step of a row, counted over all epochs; passes of one step (`step 5, epoch 2`) are no epochs of steps."""
+        if epoch is None:
+            return step + self._offset
+        if self._epoch is not None and self._first is not None:
+            if epoch < self._epoch:
+                self._offset = 0
+            elif epoch > self._epoch and step < self._last and step <= self._first + self._gap:
+                self._offset += self._last + max(self._gap, 1) - step
+            elif step > self._last:
+                self._gap = step - self._last
+        self._first = step if self._first is None else self._first
+        self._epoch, self._last = epoch, step
+        return step + self._offset

@@ -27,7 +27,7 @@ WORDS: Final = {
     "iteration": "iter", "iterations": "iter", "it": "iter", "steps": "step", "updates": "update", "epochs": "epoch",
     "ckpt": "checkpoint", "checkpoints": "checkpoint", "validation": "eval", "val": "eval", "valid": "eval",
     "evaluation": "eval", "test": "eval", "testing": "eval", "reference": "ref", "timing": "time", "timings": "time",
-    "times": "time", "duration": "time", "durations": "time", "dur": "time", "walltime": "time", "secondes": "seconds",
+    "times": "time", "duration": "time", "durations": "time", "dur": "time", "walltime": "wall_time", "wallclock": "wall_clock", "cumulative": "cum", "secondes": "seconds",
     "learning": "learning", "lrs": "lr", "clipped": "clip", "clipping": "clip", "clips": "clip", "weights": "weight",
     "truncation": "truncated", "trained": "train", "updated": "update", "sampled": "sample", "truncate": "truncated", "trunc": "truncated",
 }  # fmt: skip
@@ -64,7 +64,9 @@ EXACT: Final[dict[str, tuple[str, str, int]]] = {
     # --- the step
     **dict.fromkeys(("step", "global_step", "train_step", "training_step", "current_step", "optimizer_step", "step_num",
                      "step_idx", "progress/step", "training/global_step", "opt_step", "rl_step", "grpo_step"), ("step", "step", 0)),
-    **dict.fromkeys(("update", "iter", "rollout_id", "train_iter", "grpo_iter", "rl_iter", "ppo_iter", "iter_num", "update_step"), ("step", "step", 1)),
+    **dict.fromkeys(("update", "iter", "rollout_id", "train_iter", "grpo_iter", "rl_iter", "ppo_iter", "iter_num", "update_step",
+                     "training_iter"), ("step", "step", 1)),
+    "timestep": ("step", "step", 5),
     **dict.fromkeys(("episode", "rollout_step", "rollout_idx", "epoch_step", "batch_idx", "i"), ("step", "step", 3)),
     "batch": ("step", "step", 4), "round": ("step", "step", 3), "": ("extra", "", 0),
     **dict.fromkeys(("total_step", "max_step", "total_iter", "total_training_step",
@@ -77,6 +79,8 @@ EXACT: Final[dict[str, tuple[str, str, int]]] = {
     "mean_env_reward": ("column", "reward", 0), "rollout/raw_reward": ("column", "reward", 1),
     "mean_reward_score": ("column", "reward", 1),
     "raw_reward": ("column", "reward", 1), "objective/score": ("column", "reward", 1), "total_reward_mean": ("column", "reward", 1),
+    "ep_reward_mean": ("column", "reward", 1), "episode_reward_mean": ("column", "reward", 1),
+    "eprewmean": ("column", "reward", 1), "mean_ep_ret": ("column", "reward", 1),
     "objective/rlhf_reward": ("column", "reward", 0), "rlhf_reward": ("column", "reward", 0), "total_reward/mean": ("column", "reward", 1),
     "mean_total_reward": ("column", "reward", 1), "reward/total/mean": ("column", "reward", 0),
     "env/all/reward/total": ("column", "reward", 1), "recent_mean_reward": ("column", "reward", 5),
@@ -119,7 +123,7 @@ EXACT: Final[dict[str, tuple[str, str, int]]] = {
     # --- loss, gradient, learning rate
     "loss": ("column", "loss", 0), "total_loss": ("column", "loss", 0), "mean_loss": ("column", "loss", 0),
     "train_loss": ("column", "loss", 0), "loss/mean": ("column", "loss", 0), "loss/total_mean": ("column", "loss", 0),
-    **dict.fromkeys(("policy_loss", "pg_loss", "actor_loss", "grpo_loss", "ppo_loss", "surrogate_loss", "pi_loss", "rl_loss",
+    **dict.fromkeys(("policy_loss", "pg_loss", "actor_loss", "grpo_loss", "ppo_loss", "surrogate_loss", "pi_loss", "loss_pi", "rl_loss",
                      "loss/policy_mean"), ("column", "loss", 1)),
     "grad_norm": ("column", "grad_norm", 0),
     **dict.fromkeys(("lr", "learning_rate", "policy_lr", "lr_pg_0"), ("column", "lr", 0)),
@@ -141,11 +145,11 @@ EXACT: Final[dict[str, tuple[str, str, int]]] = {
                      "n_completion", "num_response", "num_trajectory", "num_sequence"), ("column", "sequences", 1)),
     **dict.fromkeys(("num_prompt", "n_prompt", "prompts_per_step"), ("column", "prompts", 1)),
     # --- moments and clocks
-    **dict.fromkeys(("timestamp", "timestamp_s", "ts", "unix_time", "unix_ts", "time_unix", "epoch_time", "epoch_seconds", "wall_clock", "datetime", "created_at", "logged_at", "_timestamp"),
+    **dict.fromkeys(("timestamp", "timestamp_s", "ts", "unix_time", "unix_ts", "time_unix", "epoch_time", "epoch_seconds", "datetime", "created_at", "logged_at", "_timestamp"),
                     ("at", "at", 0)),
     **dict.fromkeys(("elapsed", "elapsed_time", "elapsed_seconds", "time_elapsed", "total_time", "total_elapsed", "runtime",
-                     "wall_time", "wall", "time_since_start", "_runtime", "elapsed_s", "train_time_total", "cum_time",
-                     "cumulative_time", "since_start", "run_time", "wall_time_s", "wall_s", "wall_seconds", "total_time_s"), ("clock", "elapsed_s", 0)),
+                     "wall_time", "wall", "time_since_start", "_runtime", "train_time_total", "cum_time", "since_start", "run_time",
+                     "wall_clock", "total_runtime", "total_run_time", "total_wall", "time_total"), ("clock", "elapsed_s", 0)),
     **dict.fromkeys(("time", "dt", "t", "took", "cost", "seconds", "end_to_end_latency", "e2e_latency", "e2e_time"), ("clock", "step_s", 1)),
     **dict.fromkeys(("step_time", "time_per_step", "time/step", "time/total", "time_s/step", "iter_time", "time_per_iter",
                      "perf/time_per_step", "step_time_s", "step_s", "time/train/step_s", "step_total", "time_step", "per_step",
@@ -187,10 +191,29 @@ PHASES: Final[tuple[tuple[str, frozenset[str]], ...]] = tuple(
         ("data", "data load loading dataloader fetch preprocess tokenize tokenization prepare shard collate"),
     )
 )
+#: What counts steps under the head of times (`time/iterations` of Stable-Baselines3): the rank as the step's number.
+COUNTED: Final = {"total_timesteps": 1, "timesteps": 1, "iterations": 2, "updates": 3, "steps": 4, "episodes": 5}
+#: Words of counts and rates that are no seconds, whatever they are grouped with.
+NO_TIMES: Final = frozenset({"fps", "sps", "count", "calls", "samples", "epochs", "frames", "games", "tok"})
 #: Words that say a key is a time. `t` only in front, `s` and `ms` only at the end.
 TIME_WORDS: Final = frozenset({
     "time", "seconds", "took", "latency"
 })  # fmt: skip
+TIMED: Final = TIME_WORDS | {"elapsed"}
+TIME_UNITS: Final = TIME_WORDS | {"s", "ms", "h", "hours", "minutes", "mins", "clock"}
+#: Words of a key that times the whole run so far.
+CLOCK_WORDS: Final = TIME_UNITS | {
+    "elapsed",
+    "wall",
+    "cum",
+    "since",
+    "start",
+    "total",
+    "train",
+    "training",
+    "run",
+    "log",
+}
 STEP_WORDS: Final = frozenset({
     "step", "iter", "total", "full", "whole", "all", "per", "cycle"
 })  # fmt: skip

@@ -78,9 +78,20 @@ def _timed(spelled: str, scale: float) -> Meaning:
 
 def _clock_word(words: list[str]) -> tuple[Kind, str] | None:
     """A key that says itself that it counts from the start, or to the end."""
-    if set(words) & {"eta", "remaining"}:
+    known = set(words)
+    if known & {"eta", "remaining"}:
         return "remaining", "remaining_s"
-    return ("clock", "elapsed_s") if "elapsed" in words or {"wall", "clock"} <= set(words) else None
+    return ("clock", "elapsed_s") if _of_run(known) else None
+
+
+def _of_run(known: set[str]) -> bool:
+    """True for `elapsed`, `wall_time_s`, `cum_step_time`; not where a word says of what part (`rollout_wall_time`)."""
+    rest = known - names.CLOCK_WORDS
+    if "cum" in known:
+        return bool(known & names.TIME_UNITS) and rest <= names.STEP_WORDS
+    if "elapsed" in known:
+        return not any(rest & phase for _, phase in names.PHASES)
+    return not rest and bool(known & {"wall", "since"}) and bool(known & names.TIME_UNITS)
 
 
 def _share(spelled: str, scale: float) -> Meaning:
@@ -138,6 +149,7 @@ _SUFFIX: Final = {"ms": 1e-3, "min": 60.0, "mins": 60.0, "minutes": 60.0, "m": 6
                   "hours": 3600.0}  # fmt: skip
 #: Those of them that can be nothing else behind a name (`min` may be the smallest value).
 _UNIT_WORDS: Final = frozenset(_SUFFIX) - {"min", "m"}
+_CLOCK_UNITS: Final = _UNIT_WORDS | {"s", "seconds"}
 _TIMED_HEAD: Final = re.compile(r"((?:\w+_)?(?:time|latency))_(ms|mins|minutes|hr|hrs|hours)")
 _PER_SECOND: Final = re.compile(r"([a-z]+)(?:_per_|/)(?:seconds|s)$")
 
@@ -165,8 +177,8 @@ def by_name(spelled: str) -> Meaning:
         if headed := _TIMED_HEAD.fullmatch(part):  # `timing_ms/step`
             return scaled(by_name("/".join([*parts[:at], headed.group(1), *parts[at + 1 :]])), _SUFFIX[headed.group(2)])
     whole, _, unit = spelled.rpartition("_")
-    if unit in _UNIT_WORDS and (known := names.EXACT.get(whole)) and known[1] in {"elapsed_s", "at", "remaining_s"}:
-        return scaled(Meaning(_kind(known[0]), known[1], known[2]), _SUFFIX[unit])
+    if unit in _CLOCK_UNITS and (known := names.EXACT.get(whole)) and known[1] in {"elapsed_s", "at", "remaining_s"}:
+        return scaled(Meaning(_kind(known[0]), known[1], known[2]), _SUFFIX.get(unit, 1.0))
     for start in range(len(parts)):
         if start and parts[start - 1] not in names.HEADS:
             break
@@ -194,7 +206,13 @@ def _by_words(parts: list[str]) -> Meaning:
 
 
 def _is_time(words: list[str]) -> bool:
-    return bool(set(words) & names.TIME_WORDS) or words[0] == "t" or words[-1] in {"s", "ms"}
+    if words[-1] in names.NO_TIMES:  # `time/fps`
+        return False
+    return not names.TIMED.isdisjoint(words) or words[0] == "t" or words[-1] in {"s", "ms"}
+
+
+#: Words of a timed key that say nothing of what was timed.
+_NO_PARTS: Final = frozenset({"s", "ms", "t", "for", "to", "perf", "wall", "clock", "elapsed", "this"})
 
 
 def _phase(words: list[str]) -> Meaning:
@@ -202,10 +220,11 @@ def _phase(words: list[str]) -> Meaning:
     if "ratio" in words or "fraction" in words or "pct" in words or words[-1] == "min":  # the smallest, or minutes
         return EXTRA
     scale = _SUFFIX["ms"] if words[-1] == "ms" else 1.0
-    core = {word for word in words if word not in names.TIME_WORDS | _STATS | {"s", "ms", "t", "for", "to", "perf"}}
+    core = {word for word in words if word not in names.TIME_WORDS | _STATS | _NO_PARTS}
     if not core or (core <= names.STEP_WORDS | {"train", "training"} and core & names.STEP_WORDS):
-        kind: Kind = "clock" if core <= {"total"} else "column"
-        return Meaning(kind, "step_s", 1, scale)
+        if "total" in core and core & {"train", "training"} and core <= {"total", "train", "training"}:
+            return Meaning("clock", "elapsed_s", 1, scale)
+        return Meaning("clock" if core <= {"total"} else "column", "step_s", 1, scale)
     for phase, known in names.PHASES:
         if core & known:
             return Meaning("phase", phase, 0, scale)

@@ -27,6 +27,8 @@ _FACTOR: Final = re.compile(r"\d+(?:\.\d+)?[eE]-?\d+")
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _RECENT: Final = re.compile(r"(?:最近|近|过去)\s*\d+\s*(?:轮|步|回合|次|个)|\blast[_ -]?\d+")
 _BLANK: Final = re.compile(r"[\s_\-.·:#?*`'\"，。、]+")
+#: A count that a writer groups with its times.
+_COUNTED: Final = re.compile(rf"(?:\w+/)?(?:time|times|timing|misc)/(?:n_|num_)?({'|'.join(names.COUNTED)})")
 _CJK: Final = re.compile("[一-鿿]")
 _CHINESE: Final = re.compile("|".join(sorted(names.CHINESE, key=len, reverse=True)))
 
@@ -73,6 +75,8 @@ def resolve(key: str, unit: str = "") -> Meaning:
         return by_unit(spelled, scale)
     if measure:  # a unit that says nothing more than the number: thousands, words
         return EXTRA if measure == "words" else scaled(by_name(spelled), scale)
+    if counted := _COUNTED.fullmatch(key.strip().lower()):
+        return Meaning("step", "step", names.COUNTED[counted.group(1)])
     meaning = by_name(spelled)
     if meaning.kind == "step" and key.rstrip().lower().endswith("steps"):  # more often how many than which
         return replace(meaning, rank=6) if "/" not in key else meaning

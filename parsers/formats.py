@@ -6,7 +6,9 @@ from typing import Final
 
 from parsers.areal import AREAL_CONSOLE
 from parsers.base import NO, Confidence, Format, Head, Sure
+from parsers.boxed import BOXED
 from parsers.csv import CSV
+from parsers.deepspeed import DEEPSPEED
 from parsers.json_rows import JSON_ROWS
 from parsers.jsonl import JSONL
 from parsers.keyvalue import KEYVALUE
@@ -59,6 +61,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     OPEN_INSTRUCT_CONSOLE,
     TORCHTUNE_LOG,
     TORCHFORGE_CONSOLE,
+    BOXED,
     TAGGED_JSONL,
     TRL,
     PROMETHEUS,
@@ -68,7 +71,8 @@ FORMATS: Final[tuple[Format, ...]] = (
     SGLANG,
     JSON_ROWS,
     JSONL,  # any keys: after the formats whose keys are known
-    KEYVALUE,  # any lines: last
+    KEYVALUE,  # any lines: last, but for
+    DEEPSPEED,  # lines that stand in other logs too
 )
 
 

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from parsers import fields, settings
 from parsers.base import NO, Confidence, Format, Head, Sure
-from parsers.build import RunBuilder
 from parsers.documents import DocumentReader
+from parsers.json_run import config_settings
 from parsers.jsonl import JSONL, is_metric
 from timeledger.run import Run
 from timeledger.said import say
@@ -57,22 +56,12 @@ class _Reader(DocumentReader):
     def _with_config(self, run: Run, document: Any, *, whole: bool) -> Run:
         build = self.builder()
         for name in _CONFIG if isinstance(document, dict) else ():
-            _settings(build, document.get(name), f"the document's {name}")
+            config_settings(build, document.get(name), f"the document's {name}")
         run = run.with_settings(**{**build.settings, **run.info.settings})
         if not whole:
             build.note("repaired", say("the JSON is not complete: read as far as it goes"))
         info = run.info.model_copy(update={"format": "json"})
         return replace(run, info=info).with_notes(*build.run().notes)
-
-
-def _settings(build: RunBuilder, config: Any, source: str) -> None:
-    """A framework's configuration, or names of a loop's own."""
-    settings.from_config(build, config, source)
-    for key, value in config.items() if isinstance(config, dict) else ():
-        name = fields.setting(str(key))
-        found = None if name is None or isinstance(value, dict | list) else fields.setting_value(name, str(value))
-        if name is not None and found is not None:
-            build.setting(name, found, source)
 
 
 def _tables(found: Any, name: str, depth: int) -> Iterator[list[dict[str, Any]]]:

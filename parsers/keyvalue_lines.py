@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from parsers import clocks
+from parsers.counters import COUNT, PLANNED
 from parsers.fields import resolve, spell
 from parsers.marks import Mark
 from parsers.noise import is_noise, is_prose, is_sample
@@ -52,6 +53,10 @@ _WEAK: Final = frozenset({"ratio", "acc", "epoch", "sequences", "prompts", "prom
 _WEAK_KEYS: Final = frozenset({"length", "max length", "min length", "score", "average", "entropy"})
 #: Keys without a column that only a training loop prints.
 _TELLING: Final = frozenset({"return", "returns", "tok/seconds", "tok_per_seconds", "throughput"})
+#: `3 windows * 2.5 minutes = 7.5 minutes`: an operator alone, or before a number, is no key but a sum in an answer.
+_SUM: Final = re.compile(r"^[-+*/×÷]$|(?:^|\s)[-+*/×÷] \d+(?:\.\d+)?(?: |$)")
+#: Keys that tell of an epoch what it came to.
+_OF_EPOCH: Final = frozenset({"train", "training", "eval", "ppl", "perplexity", "train_ppl"})
 _BAR_NOISE: Final = re.compile(
     r"map|filter|tokeniz|load|captur|processed|generat|download|fetch|eval|valid|warm|shard|upload|convert|sav|preproc|roll|sampl|"
     r"test|gather|collect|scor|infer|compil|prefill|decod|examples|files",
@@ -59,14 +64,14 @@ _BAR_NOISE: Final = re.compile(
 )
 _TAG_WORDS: Final = re.compile(r"[^\W\d_]+(?:[ _-][^\W\d_]+)?")
 
-Kind = Literal["row", "metrics", "mark", "eval", "other", "noise"]
+Kind = Literal["row", "metrics", "mark", "eval", "other", "epoch", "noise"]
 
 
 @dataclass(slots=True)
 class Line:
     """A line that says something. row: metrics of a marked step. metrics: metrics without a step. mark: a step's head.
 
-    other: values under names that mean nothing here.
+    other: values under names that mean nothing here. epoch: nothing but the epoch that begins, or ends, here.
     """
 
     kind: Kind
@@ -84,6 +89,9 @@ class Line:
     telling: bool = False
     #: a time stamp stands within the message
     dated: bool = False
+    #: the epochs that are planned, of a line that is headed by one (its number is the column)
+    epochs: int | None = None
+    headed: bool = False
 
 
 def read_line(piece: str, look: Resolver) -> Line | None:
@@ -109,6 +117,8 @@ def _read(text: str, look: Resolver) -> Line | None:
         return None
     text = rest if rest is not None else text
     found = scan(text)
+    if found.mark is None and not found.has_dict and any(_SUM.search(key) for key, _ in found.pairs):
+        return None
     values = sort_out(_with_bare(found), look)
     values.parents.update(
         {key: parent for key, parent in found.parents.items() if parent in values.phases and key in values.phases}
@@ -116,12 +126,17 @@ def _read(text: str, look: Resolver) -> Line | None:
     if values.step is not None and values.step_rank < (6 if found.mark is None else found.mark.rank):
         found.mark = Mark(values.step, values.total, values.step_rank)
     _time_of_part(values, found.tag)
+    if found.beside is not None:
+        values.extra[COUNT] = float(found.beside.step)
+        if found.beside.total is not None:
+            values.extra[PLANNED] = float(found.beside.total)
     line = Line("noise", values, found.mark, bar, found.sub)
     line.known = values.known
     line.strong = sum(not _is_weak(column, values.keys.get(column, "")) for column in values.columns)
     line.strong += len(values.phases) + _sure_clocks(found)
     telling = sum(spell(key) in _TELLING for key in values.extra)
     line.pure = found.words == 0
+    line.headed, line.epochs = found.head == "epoch" and found.mark is None, found.epochs
     if bar is not None and line.known:
         _bar_row(line, bar)
         return line
@@ -138,7 +153,7 @@ def _read(text: str, look: Resolver) -> Line | None:
     if (_FINAL.match(text) and not (found.mark and _FINISHED_STEP.match(text))) or (
         found.head == "epoch" and _EPOCH_SUMMARY.search(text)
     ):
-        return None
+        return _epoch_alone(line)
     share = found.words / max(1, found.words + found.key_words + len(found.pairs))
     line.kind = _kind_of(line, found, share, telling)
     if line.kind == "noise" and line.mark is not None and VALIDATES.search(text):
@@ -150,7 +165,15 @@ def _read(text: str, look: Resolver) -> Line | None:
         and not (line.mark and line.known >= 3)
     ):
         return None
-    return line if line.kind != "noise" else None
+    return line if line.kind != "noise" else _epoch_alone(line)
+
+
+def _epoch_alone(line: Line) -> Line | None:
+    """Of a line that is headed by an epoch and tells no step's metrics, the epoch alone."""
+    number = line.values.columns.get("epoch")
+    if not line.headed or number is None:
+        return None
+    return Line("epoch", Sorted(columns={"epoch": number}), headed=True, epochs=line.epochs)
 
 
 def _time_of_part(values: Sorted, tag: str) -> None:
@@ -203,9 +226,11 @@ def _kind_of(line: Line, found: Scan, share: float, telling: int) -> Kind:
         return "row"
     if mark is not None and line.known + telling == 1 and found.words == 0 and (line.strong or telling or found.piped):
         return "row"
+    if mark is not None and mark.total is not None and "remaining_s" in line.values.extra and found.words == 0:
+        return "row"
     if mark is not None and not line.known and found.words <= 5 and not found.sub and not found.pairs:
         return "mark"
-    if mark is None and found.head == "epoch" and line.known >= 3 and share < _PROSE:
+    if mark is None and found.head == "epoch" and share < _PROSE and (line.known >= 3 or _tells_epoch(line)):
         return "row"
     if (
         mark is None
@@ -215,6 +240,11 @@ def _kind_of(line: Line, found: Scan, share: float, telling: int) -> Kind:
     ):
         return "metrics"
     return "other" if mark is None and found.pairs and found.words == 0 and not found.sub else "noise"
+
+
+def _tells_epoch(line: Line) -> bool:
+    """`Epoch 018: train=1.23, val=1.31, ppl=3.7`: names that mean a loss, or an accuracy, beside an epoch only."""
+    return len({spell(key) for key in line.values.extra} & _OF_EPOCH) + line.known - 1 >= 2
 
 
 def _is_weak(column: str, key: str) -> bool:
@@ -229,7 +259,7 @@ def _sure_clocks(found: Scan) -> int:
 
 def _only_eval(values: Sorted) -> bool:
     """Every metric of the line is an evaluation's (`step:0 - val/...`)."""
-    names = [key for key in values.extra if key != "remaining_s"]
+    names = [key for key in values.extra if key not in {"remaining_s", COUNT, PLANNED}]
     return not values.known and bool(names) and all(spell(key).startswith(("eval", "val")) for key in names)
 
 

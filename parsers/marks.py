@@ -16,6 +16,8 @@ _MARKS: Final = {
     "update": 1, "iter": 2, "iteration": 2, "it": 2, "轮次": 3, "回合": 3, "episode": 3, "round": 3, "batch": 4, "轮": 4,
     "rollout": 5,
 }  # fmt: skip
+#: Words of marks that count updates where what is called a step is one of the environment.
+_UPDATES: Final = frozenset({"update", "iter", "iteration"})
 _COUNTED: Final = r"[=:#]?\s*[\[(#]?\s*(?P<n>\d[\d,]*)(?:\s*(?:/|of)\s*(?P<total>\d[\d,]*))?\s*[\])]?"
 _MARK: Final = re.compile(
     r"(?<![\w/.\-])(?P<qualifier>(?:example|micro|inner|mini|sub|sgd|ppo|grad|accum\w*|grpo|eval|val|validation|test|warmup|env)[ _-])?"
@@ -60,6 +62,9 @@ class Marks:
     epoch: int | None
     sub: bool
     text: str
+    epochs: int | None = None
+    #: a counter of updates beside the step's
+    beside: Mark | None = None
 
 
 def _whole(text: str | None) -> int | None:
@@ -97,7 +102,10 @@ def take_marks(text: str) -> Marks:
             mark.colon = text[at : at + 1] == ":"
             found.append(mark)
     pieces.append(text[at:])
-    return Marks(_best(found, epoch), epoch[0] if epoch else None, sub, " | ".join(pieces))
+    number, planned = epoch or (None, None)
+    best = _best(found, epoch)
+    beside = next((mark for mark in found if mark is not best and mark.word in _UPDATES), None)
+    return Marks(best, number, sub, " | ".join(pieces), planned, beside)
 
 
 def _best(found: list[Mark], epoch: tuple[int, int | None] | None) -> Mark | None:

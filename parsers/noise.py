@@ -7,12 +7,13 @@ from typing import Final
 
 _NOISE: Final = re.compile(
     r"Dropping entry|Loading (?:checkpoint|safetensors|pt)|Capturing|Processed prompts|Generating rollouts"
-    r"|Cumul\.|Summary|\w=\S+ [<>]=? |time \(ms\) \||Traceback|\blast checkpoint\b| --[a-z][\w-]+[ =].* --[a-z]"
+    r"|Cumul\.|Summary|\w=\S+ [<>]=? |time \(ms\) \||RunningAvgSamplesPerSec=|\bskipped=\d+, lr=\[|Traceback"
+    r"|\blast checkpoint\b| --[a-z][\w-]+[ =].* --[a-z]"
 )
 #: What `_NOISE` needs, found much faster.
 _NOISE_HINTS: Final = (
     "Dropping entry", "Loading ", "Capturing", "Processed prompts", "Generating rollouts", "Cumul.", "Summary", " <", " >",
-    "time (ms)", "Traceback", "last checkpoint", " --",
+    "time (ms)", "RunningAvg", "skipped=", "Traceback", "last checkpoint", " --",
 )  # fmt: skip
 _NOISE_START: Final = re.compile(
     r"\s*(?:\[DEBUG\]|>>>|\$|#!|//|/\*|(?:import|from|def|class|return|for|if|print|assert|raise|self\.)\b[^|]*[:(=])"

@@ -39,8 +39,8 @@ _START: Final = re.compile(
 )
 _DELIMITER: Final = re.compile(r"[|,;{}\[\]()]| - |\s{2,}|\band\b|—|–|•|>>+|→|->")
 _WORD: Final = re.compile(r"[A-Za-z一-鿿][\w'一-鿿]*")
-#: Pictures that people put in front of labels.
-_SYMBOLS: Final = re.compile("[\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]+")
+#: Pictures and corners that people put in front of labels.
+_SYMBOLS: Final = re.compile("[\u2300-\u23ff\u2500-\u257f\u25a0-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]+")
 _TAG: Final = re.compile(r"\s*[\[(<【][\w .:/\-]{1,30}[\])>】]")
 #: A word before a key that makes it another thing: `val loss=0.3` is not the training loss.
 _QUALIFIERS: Final = frozenset({
@@ -82,6 +82,10 @@ class Scan:
     parents: dict[str, str] = field(default_factory=dict)
     units: Bracketed = field(default_factory=Bracketed)
     tag: str = ""
+    #: the planned epochs of a line that is headed by an epoch
+    epochs: int | None = None
+    #: a counter of updates beside the step's
+    beside: Mark | None = None
 
 
 def scan(text: str) -> Scan:
@@ -98,9 +102,10 @@ def scan(text: str) -> Scan:
     out.sub = any(word in low for word in _SUB_WORDS) and _SUB.search(text) is not None
     marks = take_marks(text)
     out.mark, out.sub, text = marks.mark, out.sub or marks.sub, marks.text
+    out.beside = marks.beside
     if marks.epoch is not None:
         out.pairs.append(Pair("epoch", Value(float(marks.epoch))))
-        out.head = "epoch" if out.mark is None else ""
+        out.head, out.epochs = ("epoch", marks.epochs) if out.mark is None else ("", None)
     if tag := _TAG.match(text):
         out.tag = tag.group().strip(" []()<>【】")
     text = out.units.hide(_QUOTED_TEXT.sub(_hide, text))

@@ -21,6 +21,12 @@ _STATISTICS: Final = re.compile(
     rf"(?P<key>[A-Za-z][\w ]{{0,24}}?)[\s_]*[(\[]?(?P<names>{_NAMES}(?:/{_NAMES}){{1,4}})[)\]]?\s*[:=]?\s*"
     rf"(?P<numbers>{_NUMBER}(?:\s*/\s*{_NUMBER}){{1,4}})(?![\d/])"
 )
+#: `Loss(P/V/E): 0.1/0.2/0.3`
+_PARTS: Final = re.compile(
+    rf"(?P<key>[A-Za-z]\w{{0,24}}) ?[(\[](?P<names>[A-Za-z]\w{{0,12}}(?:/[A-Za-z]\w{{0,12}}){{1,4}})[)\]]\s*[:=]\s*"
+    rf"(?P<numbers>{_NUMBER}(?:\s*/\s*{_NUMBER}){{1,4}})(?![\d/])"
+)
+_PARTED: Final = re.compile(r"/[A-Za-z]\w*[)\]]\s*[:=]")
 #: What `_STATISTICS` needs: looked for at a small part of its price.
 _SLASHED: Final = re.compile(r"/(?:mean|avg|max|min|std|med|p\d)")
 _RECENT: Final = re.compile(
@@ -40,6 +46,8 @@ def usual(text: str) -> str:
         text = f"{cells['key']}: {cells['value']}"
     if _SLASHED.search(text):
         text = _STATISTICS.sub(_each, text)
+    if "/" in text and _PARTED.search(text):
+        text = _PARTS.sub(_each_part, text)
     if "(" in text:
         text = _RECENT.sub(r"recent \g<key>", text)
     return _ARROW.sub(": ", text) if "=>" in text else text
@@ -50,3 +58,10 @@ def _each(match: re.Match[str]) -> str:
     if len(names) != len(numbers):
         return match.group()
     return ", ".join(f"{match['key'].strip()} {name} {number}" for name, number in zip(names, numbers, strict=True))
+
+
+def _each_part(match: re.Match[str]) -> str:
+    names, numbers = match["names"].split("/"), [each.strip() for each in match["numbers"].split("/")]
+    if len(names) != len(numbers):
+        return match.group()
+    return ", ".join(f"{match['key']}_{name}: {number}" for name, number in zip(names, numbers, strict=True))

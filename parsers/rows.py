@@ -30,6 +30,8 @@ class RowWriter:
         self.last: int | None = None
         self.gap: int | None = None
         self.total: int | None = None
+        #: what the log calls the time of a step
+        self.step_key = "step_time"
         self._repeats_restart = repeats_restart
         self._repeated: int | None = None
         self._ranks: dict[int, dict[str, int]] = {}
@@ -80,6 +82,8 @@ class RowWriter:
         if self.last is None or step > self.last:
             self.gap, self.last = (None if self.last is None else step - self.last), step
         known.update(new)
+        if "step_s" in new:
+            self.step_key = values.keys.get("step_s") or self.step_key
         for name, value in values.clocks.items():
             known.setdefault(name, value)
         extra = values.clocks if sub else values.extra | values.clocks

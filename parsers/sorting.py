@@ -94,6 +94,8 @@ def sort_out(pairs: Iterable[tuple[str, Value | float]], look: Resolver = resolv
             share = count / whole
             out.put(meaning.name, 1 - share if meaning.complement else share, meaning.rank)
     _nest(out)
+    if "step_s" in out.columns and "/" in out.keys["step_s"]:
+        _total(out)
     if out.phases and all(
         phase == "other" for phase, _ in out.phases.values()
     ):  # a duration, but nothing says it is a part of a step
@@ -161,6 +163,20 @@ def _sort_step(out: Sorted, value: Value, meaning: Meaning) -> None:
     out.step, out.step_rank = int(value.number), meaning.rank
     if value.total is not None and value.total >= value.number:
         out.total = int(value.total)
+
+
+def _total(out: Sorted) -> None:
+    """Where `time/total` stands beside `time/step`, the total is the loop's and the step the optimizer's inside it."""
+    held = out.keys["step_s"]
+    head = held.rpartition("/")[0]
+    inside, whole = f"{head}/step", f"{head}/total"
+    found = out.extra | {held: out.columns["step_s"]}
+    if inside in found and whole in found and 0 <= found[inside] <= found[whole]:
+        del out.columns["step_s"], out.ranks["step_s"], out.keys["step_s"]
+        out.extra.pop(inside, None), out.extra.pop(whole, None)
+        out.phases[inside] = ("update", found[inside])
+        # of one iteration, or of all so far: their course tells
+        out.clocks[clocks.key(whole, Meaning("clock", "step_s"))] = found[whole]
 
 
 def _nest(out: Sorted) -> None:

@@ -265,6 +265,8 @@ class TagRows:
             got.values["elapsed_s"] = got.runtime
             return
         self.build.train_runtime_s = got.runtime
+        if step > 0:  # the last step may be no multiple of the logging interval
+            self.build.setting("total_steps", step, say("the end-of-run row"))
         if self.build.ended is None:
             self.build.event("finish", at=moment(wall), step=step)
         self.build.ended = "finished"

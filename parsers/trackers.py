@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from parsers.build import RunBuilder
+from parsers.epochs import InEpochs
+from parsers.fields import resolve
 from parsers.tagrows import TagRows
 from parsers.trl_profiling import PREFIX, Profile
-from parsers.values import real, whole
+from parsers.values import MOST, real, whole
 from timeledger.run import Run
 from timeledger.said import say
 
@@ -18,7 +20,12 @@ _STEPS: Final = (
     "train/global_step", "trainer/global_step", "training/global_step", "rollout/step", "train/step", "training_step",
     "global_step", "step", "iteration", "eval/global_step", "eval/step",
 )  # fmt: skip
+#: Other names of the training step count where a tracker's counter only counts rows; names of parts of a step rank below.
+_OWN_STEPS: Final = 2
+#: Rows without a step's name that may come before the first one that has it.
+_NAMELESS: Final = 3
 _PLACE: Final = {*_STEPS, "_step", "_timestamp", "_runtime", "_wandb"}
+_EPOCHS: Final = ("epoch", "train/epoch")
 _SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _STEP_TIMES: Final = ("train/step_time", "step_time")
 
@@ -34,10 +41,18 @@ def has_metrics(row: Mapping[str, Any]) -> bool:
 
 
 class MetricRows:
-    """Takes whole rows, in the order of the log, into one run."""
+    """Takes whole rows, in the order of the log, into one run.
 
-    def __init__(self, build: RunBuilder) -> None:
+    `counts_rows`: the tracker's own counter counts rows, so that any key that names the step is better.
+    """
+
+    def __init__(self, build: RunBuilder, *, counts_rows: bool = False) -> None:
         self.build = build
+        self._counts_rows = counts_rows
+        self._ranks: dict[str, int | None] = {}
+        self._epochs = InEpochs()
+        self._last_named: int | None = None
+        self._nameless = 0
         self.tags = TagRows(build)
         self.profile = Profile(build)
 
@@ -64,9 +79,36 @@ class MetricRows:
         elif "train/loss" in metrics or "loss" in metrics:
             self.profile.logged(step, next((metrics[key] for key in _STEP_TIMES if key in metrics), None))
 
-    @staticmethod
-    def _step(row: Mapping[str, Any], counter: int | None) -> int | None:
-        return next((step for key in _STEPS if (step := whole(row.get(key))) is not None), counter)
+    def _step(self, row: Mapping[str, Any], counter: int | None) -> int | None:
+        step = next((step for key in _STEPS if (step := whole(row.get(key))) is not None), None)
+        if step is None and self._counts_rows:
+            step = self._own_step(row)
+        if step is None:
+            return counter
+        self._last_named = step
+        epoch = next((found for key in _EPOCHS if (found := number(row.get(key))) is not None), None)
+        return self._epochs.step(step, int(epoch) if epoch is not None and 0 <= epoch < MOST else None)
+
+    def _own_step(self, row: Mapping[str, Any]) -> int | None:
+        """The step by another name of it; a row without one stands beside the last row that had one.
+
+        Not where rows without it came first: then only some other rows name one, and the counter is what all share.
+        """
+        if self._nameless > _NAMELESS:
+            return None
+        named = [(rank, key) for key in row if (rank := self._rank(key)) is not None and whole(row[key]) is not None]
+        if named:
+            return whole(row[min(named)[1]])
+        self._nameless += self._last_named is None
+        return self._last_named
+
+    def _rank(self, key: str) -> int | None:
+        """How well a key names the step of training, None where it does not."""
+        if key not in self._ranks:
+            found = resolve(key)
+            own = found.kind == "step" and found.rank < _OWN_STEPS and not key.startswith("_")
+            self._ranks[key] = found.rank if own else None
+        return self._ranks[key]
 
     def run(self) -> Run:
         """The run so far."""

@@ -24,6 +24,8 @@ _BANNERS: Final = re.compile(
 )
 
 
+#: `Eval metrics: {'eval_loss': ..` was printed by a script: what else it printed is the log.
+_NAMED: Final = re.compile(r"\b(?:eval\w*|metrics|results?)\W*$", re.IGNORECASE)
 #: What `_BANNERS` needs: looked for in all lines at once.
 _BANNER_MARKS: Final = (
     b"Total optimization steps", b"Unsloth - ", b"[transformers]", b"transformers/trainer.py", b"trl/trainer/",
@@ -33,7 +35,7 @@ _BANNER_MARKS: Final = (
 
 def recognises(head: Head) -> Confidence:
     """A trainer's metric dict is certain; a banner with a bare bar is likely; one of the two is a last resort."""
-    bar, banner, joiner = _LoneBar(), "", Joiner()
+    bar, banner, joiner, named = _LoneBar(), "", Joiner(), ""
     banners = any(mark in head.data for mark in _BANNER_MARKS)
     for line in head.lines:
         if line.lstrip().startswith('{"'):
@@ -42,15 +44,17 @@ def recognises(head: Head) -> Confidence:
             text = joiner.take(line)
             begin = trl_dict.begins(text)
             found = trl_dict.read(text, begin)[0] if begin is not None else None
-            if found is not None and _is_trainers(found):
+            if found is not None and found.kind == "eval" and _NAMED.search(text[: found.start]):
+                named = named or text[found.start : found.start + 100]
+            elif found is not None and _is_trainers(found):
                 return Confidence(Sure.CERTAIN, text[found.start : found.start + 100])
         bar.take(line)
         if banners and not banner and _BANNERS.search(line):
             banner = line[:100]
     if bar.first and banner:
         return Confidence(Sure.LIKELY, banner.strip())
-    if banner or bar.alone:
-        return Confidence(Sure.MAYBE, (banner or bar.first).strip())
+    if banner or bar.alone or named:
+        return Confidence(Sure.MAYBE, (banner or bar.first or named).strip())
     return NO
 
 

@@ -37,6 +37,12 @@ class Turn(Enum):
     PROMOTE = 4
 
 
+def is_named(bar: Bar) -> bool:
+    """True for a bar that says it is a training's; those of the HF trainer say nothing."""
+    desc = _MARKS.sub("", strip_actor(bar.desc).text).strip() if bar.desc else ""
+    return desc != "" and _TRAINING.match(desc) is not None
+
+
 @dataclass(slots=True)
 class TrainingBar:
     """Follows the training bar. `rows` (were there metric dicts?) and `over` (end-of-run dict, crash) are told by the reader."""

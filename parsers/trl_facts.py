@@ -9,6 +9,7 @@ from typing import Final
 from parsers import settings
 from parsers.build import RunBuilder
 from parsers.text import stamp, stamp_has_zone
+from parsers.trl_plan import Plan
 
 #: `name = number` in the banners of transformers, Unsloth and LLaMA-Factory -> settings.
 _BANNER: Final = {
@@ -44,6 +45,7 @@ class Facts:
     """Reads settings of the run from lines that are neither bar nor metrics."""
 
     def __init__(self) -> None:
+        self.plan = Plan()
         self._arguments: dict[str, object] = {}
 
     def take(self, text: str, build: RunBuilder) -> None:
@@ -51,6 +53,7 @@ class Facts:
         if len(text) > 2000:
             return
         if " = " in text:
+            self.plan = self.plan.take(text)
             for match in _BANNER_PART.finditer(text):
                 value = int(match[2].replace(",", ""))
                 if 0 < value < _ENDLESS:

@@ -137,7 +137,7 @@ def _meaning(key: str) -> Col | Ph | Meaning | None:
     if found is not None or "/" in key or key in _MEANS:
         return found
     own = resolve(key)
-    return own if own.kind in {"phase", "column"} else None
+    return own if own.kind in {"phase", "column", "remaining"} else None
 
 
 def take(values: Mapping[str, float]) -> Taken:
@@ -158,6 +158,8 @@ def take(values: Mapping[str, float]) -> Taken:
             continue
         elif meaning.kind == "phase":
             taken.phases.append((key, Ph(meaning.name), number))
+        elif meaning.kind == "remaining":
+            taken.extra.setdefault(meaning.name, number)
         else:
             own.append((meaning.rank, meaning.name, number))
     for _, column, number in sorted(own):

@@ -9,9 +9,11 @@ from typing import Final
 from parsers import trl_dict
 from parsers.base import Origin
 from parsers.build import RunBuilder
+from parsers.countdown import counted_down
+from parsers.epochs import Epochs
 from parsers.lines import LineReader
 from parsers.text import Bar, Piece, YearlessClock, bars, stamp, stamp_has_zone
-from parsers.trl_bars import TrainingBar, Turn
+from parsers.trl_bars import TrainingBar, Turn, is_named
 from parsers.trl_dict import Metrics
 from parsers.trl_ending import Ending, How
 from parsers.trl_facts import Facts
@@ -38,12 +40,13 @@ class TrlReader(LineReader):
     def __init__(self, origin: Origin) -> None:
         super().__init__(origin)
         self._bar = TrainingBar()
-        self._session = Session(RowWriter(self.build))
+        self._facts = Facts()
+        self._session = self._new_session(RowWriter(self.build))
         self._behind: list[Session] = []  # finished trainings whose last dicts are still in the process's buffer
         self._ending = Ending()
-        self._facts = Facts()
         self._held: list[str] = []
         self._joiner = Joiner()
+        self._epochs = Epochs()
         self._engine = EngineLines(self.build)
         self._clock = YearlessClock(origin.modified)
 
@@ -71,6 +74,7 @@ class TrlReader(LineReader):
             self._with_dict(text, line)
         elif len(behind := text[at:].strip()) > 3:
             self._with_dict(behind, line)
+        self._epochs.beside(text)
         if "toks/s" in text:
             self._engine.take(text, line, self._clock)
 
@@ -112,6 +116,7 @@ class TrlReader(LineReader):
             if bar.n == 0 and self._session.order.last > 0:
                 self._saved(self._session.order.last, line)
             return
+        bar = self._over_epochs(bar)
         turn = self._bar.see(bar)
         if turn is Turn.OTHER:
             return
@@ -123,6 +128,15 @@ class TrlReader(LineReader):
             self._promote(line)
             return
         self._state(bar, line)
+
+    def _over_epochs(self, bar: Bar) -> Bar:
+        """A loop of one's own may draw a bar an epoch, and print nothing that could be read."""
+        if bar.total is None or self._session.order.count or not is_named(bar):
+            return bar
+        step, elapsed = self._epochs.bar(bar.n, bar.total), self._epochs.elapsed(bar.elapsed_s)
+        if not self._epochs.begun:
+            return bar
+        return bar._replace(n=step, total=None, elapsed_s=elapsed, remaining_s=None)
 
     def _promote(self, line: int) -> None:
         """The bar that may be the next training's is it: take its states so far."""
@@ -153,6 +167,7 @@ class TrlReader(LineReader):
     def _saved(self, step: int, line: int) -> None:
         if step != self._session.checkpoint:
             self._session.checkpoint = step
+            self._session.order.saved(step)
             self.build.event("checkpoint", line=line, step=step)
 
     def _forget_bar(self, bar: Bar) -> None:
@@ -161,7 +176,7 @@ class TrlReader(LineReader):
         fresh.settings = {name: value for name, value in self.build.settings.items() if value.source != "progress bar"}
         fresh.name, fresh.started_at, fresh.zone_known = self.build.name, self.build.started_at, self.build.zone_known
         self._use(fresh)
-        self._session = Session(RowWriter(fresh), bar.total)
+        self._session = self._new_session(RowWriter(fresh), bar.total)
         self._read_held()
 
     def _use(self, build: RunBuilder) -> None:
@@ -170,6 +185,9 @@ class TrlReader(LineReader):
 
     # --- sessions -----------------------------------------------------------------------------------------
 
+    def _new_session(self, writer: RowWriter, total: int | None = None, before: Session | None = None) -> Session:
+        return Session(writer, total, before, self._facts.plan)
+
     def _begin(self, total: int | None, line: int) -> None:
         """A training bar begins: the first of the file, another session of the run, or another run."""
         before = self._session
@@ -177,20 +195,20 @@ class TrlReader(LineReader):
         if not late:
             before.write()
         if not before.begun:
-            self._session = Session(before.writer, total)
+            self._session = self._new_session(before.writer, total)
         elif self._ended() == "finished" or (before.order.total is not None and total != before.order.total):
             self._close()
             if late:
                 self._behind.append(before)
             self.next_run()
             self._use(self.build)
-            self._session = Session(RowWriter(self.build), total)
+            self._session = self._new_session(RowWriter(self.build), total)
         else:
             if self._ending.kind is not None:
                 self._finish(self.build)
             self.build.new_segment()
             self.build.event("restart", line=line, step=before.order.last or before.writer.last_step)
-            self._session = Session(before.writer, total, before)
+            self._session = self._new_session(before.writer, total, before)
             self._ending.restarted()
         self._bar.over = False
         self._read_held()
@@ -284,4 +302,4 @@ class TrlReader(LineReader):
         build = self._session.provisional().build
         self._finish(build)
         late = {id(session.writer.build): session.provisional().build for session in self._behind}
-        return tuple(each.run() for each in [*(late.get(id(done), done) for done in self._done), build])
+        return tuple(counted_down(each.run()) for each in [*(late.get(id(done), done) for done in self._done), build])

@@ -11,6 +11,7 @@ from typing import Final, Literal
 from parsers.build import RunBuilder
 from parsers.trl_dict import Metrics
 from parsers.trl_keys import Taken, take
+from parsers.trl_plan import half_digit
 from timeledger.said import say
 
 #: A difference of two rounded token counts is used up to this relative error.
@@ -46,11 +47,6 @@ def gaps(step: int, seen: list[int]) -> list[tuple[int, int]]:
         seen.append(step)
         del seen[:-2]
     return found
-
-
-def _half(epoch: float) -> float:
-    """Half the last printed digit of an epoch: two decimals, or four significant digits."""
-    return 0.005 if round(epoch, 2) == epoch else 5e-4 * epoch
 
 
 class RowWriter:
@@ -91,7 +87,7 @@ class RowWriter:
         begin, first = self._base
         if self._slope is not None:
             a_step, reach = self._slope
-            rounding = (_half(epoch) + _half(begin)) / a_step * (1 + (step - first) / reach)
+            rounding = (half_digit(epoch) + half_digit(begin)) / a_step * (1 + (step - first) / reach)
             ahead = (epoch - begin) / a_step - (step - first)
             if ahead > max(0.75 * interval, 1.3) + rounding:
                 return round(ahead / interval)

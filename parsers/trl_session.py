@@ -9,22 +9,27 @@ from typing import Final
 from parsers import swift
 from parsers.build import RunBuilder
 from parsers.trl_dict import Metrics
+from parsers.trl_plan import Plan
 from parsers.trl_rows import Record, RowWriter
-from parsers.trl_steps import Order, Spacing
+from parsers.trl_spacing import Spacing
+from parsers.trl_steps import Order
 from parsers.values import MOST, whole
 from timeledger.run import NoteKind
 from timeledger.said import say
 
 #: `Step 20: ` or `[step=20/500] ` before a dict.
 _SAID: Final = re.compile(r"\bstep\s*[=:#]?\s*(\d{1,9})(?:\s*/\s*\d+)?\W{0,12}(?:\w{1,12}\W{1,6})?$", re.IGNORECASE)
+_NO_PLAN: Final = say("the planned steps are left out: how many of them a row stands for is not known")
 
 
 class Session:
     """Gives every metric dict its step: its own, or by the order of the dicts once their spacing is settled."""
 
-    def __init__(self, writer: RowWriter, total: int | None = None, before: Session | None = None) -> None:
+    def __init__(
+        self, writer: RowWriter, total: int | None = None, before: Session | None = None, plan: Plan | None = None
+    ) -> None:
         self.writer = writer
-        self.order = Order(total=total)
+        self.order = Order(total=total, plan=plan or Plan())
         self._waiting: list[Record] = []
         self._index = 0  # training dicts that have got their step
         self._own: list[int] = []
@@ -93,6 +98,7 @@ class Session:
 
     def evaluation(self, metrics: Metrics, line: int, at: datetime | None) -> None:
         """An evaluation's dict; it belongs behind the training dicts that wait before it."""
+        self.order.evaluated(metrics.numbers.get("epoch"))
         self._waiting.append(Record("eval", metrics, line, at))
         self._settle()
 
@@ -103,9 +109,10 @@ class Session:
         order.ended = True
         order.finished_by(runtime, metrics.numbers.get("train_steps_per_second"), metrics.rounded)
         self.write()
-        build.train_runtime_s = runtime
-        build.event("finish", line=line, seconds=runtime, step=order.last or self.writer.last_step)
-        if "total_steps" not in build.settings and (steps := order.steps_by_end()):
+        before, build.train_runtime_s = build.train_runtime_s, runtime
+        if before is None or abs(before - runtime) > 1e-3 * runtime:  # else: printed twice, raw and rounded
+            build.event("finish", line=line, seconds=runtime, step=order.last or self.writer.last_step)
+        if "total_steps" not in build.settings and (steps := order.steps_by_end(self.writer.last_step)):
             build.setting("total_steps", steps, "train_runtime x train_steps_per_second", "inferred")
 
     # --- steps --------------------------------------------------------------------------------------------
@@ -157,7 +164,8 @@ class Session:
             writer.begin(start)
         for record in self._waiting:
             if record.kind == "eval":
-                writer.evaluation(record, writer.eval_step(record.metrics.numbers.get("epoch")))
+                epoch = record.metrics.numbers.get("epoch")
+                writer.evaluation(record, writer.eval_step(epoch) or self.order.step_at(epoch, spacing))
                 continue
             if self._late or self.order.bursts:
                 record.at = None  # that is when a buffer was emptied, not when the step was done
@@ -187,6 +195,8 @@ class Session:
             _tell(
                 build, "guessed", say("the logging interval is not known: rows are numbered 1, 2, 3, ... as they come")
             )
+            if not self.order.has_bar and build.settings.pop("total_steps", None) is not None:
+                _tell(build, "guessed", _NO_PLAN)  # rows counted against steps would be a finish made up
         else:
             build.setting(
                 "logging_steps", spacing.interval, spacing.because or "spacing of the metric dicts", "inferred"

@@ -9,6 +9,7 @@ step, and what has to be found is the logging interval. Evidence, best first:
 2. The pace. When a burst is over, at most a dict or two are still in the buffer.
 3. A finished session: dicts against steps done (the bar's, or train_runtime x train_steps_per_second).
 4. Longest and shortest answer are whole numbers on every row only when a row is one step, not a mean over several.
+5. Without a bar: the dicts' epochs and the steps that the banner announces (`trl_plan`), or checkpoints between them.
 
 A copy of standard output may hold a few states of the bar only (W&B's output.log). More dicts than the bar leaves room for
 show that: its first state is then no beginning, and 3, 4 and the epochs have to tell.
@@ -16,53 +17,16 @@ show that: its first state is then no beginning, and 3, 4 and the epochs have to
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-#: Bar states kept while the interval is not settled; a run that logs more rarely is settled by its pace.
-_KEEP: Final = 4096
-#: Seconds a step below which tqdm does not draw every state (it waits 0.1 s between two).
-_FAST: Final = 0.4
+from parsers.trl_marks import Marks
+from parsers.trl_plan import Plan, interval_by_epochs
+from parsers.trl_spacing import Spacing, nicest
 
-
-@dataclass(frozen=True, slots=True)
-class Spacing:
-    """The logging interval (None: not known), whether step 1 was logged too, and what says so."""
-
-    interval: int | None
-    first_step: bool = False
-    because: str = ""
-
-    def step(self, index: int, start: int) -> int:
-        """The step of the dict with this index (0-based) of a session that began behind step `start`."""
-        interval = self.interval or 1
-        if self.first_step:
-            return index * interval if index else 1
-        return (start // interval + 1 + index) * interval
-
-    def span(self, index: int, start: int) -> int | None:
-        """How many steps that dict is a mean over; None while the interval is unknown."""
-        if self.first_step and index == 0:
-            return 1 - start
-        if self.interval is None:
-            return None
-        step = self.step(index, start)
-        before = self.step(index - 1, start) if index else start if self.first_step else step - self.interval
-        return step - max(before, 0)
-
-    def count(self, step: int, start: int) -> int:
-        """How many dicts there are up to a step."""
-        interval = self.interval or 1
-        return max(0, step // interval - start // interval + (1 if self.first_step and step >= 1 else 0))
-
-
-def nicest(low: int, high: int) -> int:
-    """The roundest number of low..high (people log every 10 or 25 steps, not every 23), the largest among equals."""
-    for unit in (1000, 500, 250, 100, 50, 25, 20, 10, 5, 2):
-        if high // unit * unit >= max(low, 1):
-            return high // unit * unit
-    return high
+#: Evaluations whose epochs are kept.
+_EVALS: Final = 64
 
 
 @dataclass(slots=True)
@@ -83,15 +47,19 @@ class Order:
     #: the interval of the session before, and whether there was one
     hint: int | None = None
     again: bool = False
+    #: what the banner announces
+    plan: Plan = field(default_factory=Plan)
     _jump: tuple[int, float] | None = None
     _since_bar: int = 0
-    _shown: dict[int, None] = field(default_factory=dict)
-    _marks: set[int] = field(default_factory=set)
+    _marks: Marks = field(default_factory=Marks)
     _ends: list[tuple[int, int]] = field(default_factory=list)
     _whole: int = 0
     _broken: int = 0
     _lengths: set[tuple[float, float]] = field(default_factory=set)
     _epochs: list[float] = field(default_factory=list)
+    _evals: list[float] = field(default_factory=list)
+    _saves: list[tuple[int, int]] = field(default_factory=list)
+    _first_epoch: float | None = None
     settled: Spacing | None = None
 
     # --- evidence -----------------------------------------------------------------------------------------
@@ -103,10 +71,7 @@ class Order:
             self.first = step
             self.sparse = step > 2 and self.count >= 2
         if self.settled is None and step > 0:
-            if step == self.last or self._since_bar:
-                self._mark(step)
-            if len(self._shown) < _KEEP:
-                self._shown[step] = None
+            self._marks.see(step, logged=step == self.last or self._since_bar > 0)
         if self._since_bar:
             self.bursts += self._since_bar > 1
             if step > 0 and self.settled is None:
@@ -115,14 +80,35 @@ class Order:
             self._since_bar = 0
         self.last = max(self.last, step)
 
-    def _mark(self, step: int) -> None:
-        if len(self._marks) < _KEEP:
-            self._marks.add(step)
+    def evaluated(self, epoch: float | None) -> None:
+        """An evaluation's dict: a bar is drawn anew behind it too."""
+        if epoch is not None and len(self._evals) < _EVALS and (not self._evals or epoch > self._evals[-1]):
+            self._evals.append(epoch)
+
+    def step_at(self, epoch: float | None, spacing: Spacing) -> int | None:
+        """The step of an evaluation that came before any training dict, by its epoch."""
+        if epoch is None:
+            return None
+        if self._first_epoch and spacing.interval is not None:
+            return round(spacing.step(0, self.start) * epoch / self._first_epoch)
+        if (an_epoch := self.plan.steps_an_epoch(self.total)) is not None:
+            return round(sum(an_epoch) / 2 * epoch)
+        if self.count == 0 and self._marks.logged and self._evals and not self.sparse:
+            return round(min(self._marks.logged) * epoch / self._evals[0])
+        return None
+
+    def saved(self, step: int) -> None:
+        """A checkpoint of this step was written: without a bar that tells how many steps the dicts before it took."""
+        if not self.has_bar and (not self._saves or step > self._saves[-1][0]):
+            self._saves.append((step, self.count))
+            del self._saves[64:-1]
 
     def dict(self, epoch: float | None, lengths: tuple[float | None, float | None]) -> None:
         """A training dict with its epoch and its shortest and longest answer."""
         self.count += 1
         self._since_bar += 1
+        if self.count == 1:
+            self._first_epoch = epoch
         if self.settled is not None:
             return
         if self.first is not None and self.first > 1 and self.count > self.last - self.first + 3:
@@ -161,11 +147,17 @@ class Order:
         error = 0.0005 / steps_a_second + (0.001 if rounded else 1e-5)
         self.done = (runtime_s * steps_a_second, min(error, 0.9))
 
-    def steps_by_end(self) -> int | None:
-        """The last step of a finished session without a bar, when the end-of-run dict is exact enough."""
-        if self.done is None or self.has_bar or self.done[0] * self.done[1] > 0.45:
+    def steps_by_end(self, logged: int | None = None) -> int | None:
+        """The last step of a finished session without a bar, when the end-of-run dict is exact enough.
+
+        Where every step is logged the last of them, `logged`, is it.
+        """
+        if self.done is None or self.has_bar:
             return None
-        return self.start + round(self.done[0])
+        steps, error = self.done
+        if logged is not None and self.spacing().interval == 1 and abs(logged - self.start - steps) <= error * steps:
+            return logged
+        return self.start + round(steps) if steps * error <= 0.45 else None
 
     # --- answers ------------------------------------------------------------------------------------------
 
@@ -177,7 +169,7 @@ class Order:
     @property
     def logs(self) -> bool:
         """True when the bar was written past before its end: a trainer's bar, even while its dicts are still in a buffer."""
-        return self.settled is not None or any(step < self.last for step in self._marks)
+        return self.settled is not None or any(step < self.last for step in self._marks.logged)
 
     @property
     def owed(self) -> int:
@@ -194,7 +186,7 @@ class Order:
 
     def spacing_without_start(self) -> Spacing:
         """The interval from evidence that does not need the start (no bar)."""
-        return self._by_end() or self._by_lengths() or Spacing(None)
+        return self._by_end() or self._by_epochs() or self._by_saves() or self._by_lengths() or self._hinted()
 
     def _resumed_rows(self) -> int:
         """How many rows lie before the first one, by the epochs: epoch 0.1025 that grows by 0.0025 a row is row 41."""
@@ -218,8 +210,8 @@ class Order:
 
     def _answer(self) -> Spacing:
         if not self.has_bar or self.sparse:
-            return self._by_total(self.total) or self._by_end() or self._by_lengths() or self._hinted()
-        answer = self._by_marks()
+            return self._by_total(self.total) or self.spacing_without_start()
+        answer = self._without_evaluations(self._marks.spacing(self.start, self.last, self.elapsed_s, self.hint))
         if answer is None or self._contradicted(answer):
             answer = self._by_pace() or self._by_total(self.last) or answer
         return answer or self._by_lengths() or self._hinted()
@@ -238,47 +230,24 @@ class Order:
                 and not self._contradicted(answer)
             ):
                 self.settled = answer
-                self._shown.clear()
+                self._marks.shown.clear()
                 self._epochs.clear()
         return self.settled
 
-    def _by_marks(self) -> Spacing | None:
-        if not self._marks:
-            return None
-        limit = min(self.last, next(reversed(self._shown), 0))
-        best, most = 0, 0.0
-        for interval in range(1, limit + 1):
-            if (self.start // interval + 1) * interval > limit:
-                break
-            score = self._fit(interval, limit)
-            if score > most * (1 + 1e-9):
-                best, most = interval, score
-        if self.hint and self._fit(self.hint, limit) > 0.5 * most:
-            best = self.hint
-        if best:
-            also_one = best > 1 and self.start == 0 and 1 in self._marks
-            return Spacing(best, also_one, "the bar was drawn anew at every such step")
-        if self._marks == {1}:
-            return Spacing(1 if self.last == 1 else None, self.last > 1, "only step 1 was logged so far")
-        return None
-
-    def _fit(self, interval: int, limit: int) -> float:
-        """How well marks at every `interval` steps agree with the marks seen, 0..1.
-
-        Of a run's marks some belong to evaluations; of a fast run's logged steps many are drawn only once.
-        """
-        first = (self.start // interval + 1) * interval
-        steps = range(first, limit + (limit in self._marks), interval)
-        hits = sum(step in self._marks for step in steps)
-        if not hits or not all(step in self._shown for step in steps):
-            return 0.0
-        covered, explained = (
-            hits / len(steps),
-            hits / max(1, len(self._marks - {1}) if interval > 1 else len(self._marks)),
-        )
-        if self.elapsed_s < _FAST * (self.last - self.start):
-            return 2 * covered * explained / (covered + explained)
-        return covered * covered * explained
+    def _without_evaluations(self, answer: Spacing | None) -> Spacing | None:
+        """Evaluations that come more often than dicts leave most marks: the epochs tell how much more often."""
+        if answer is None or answer.interval is None or not self._evals or not self._epochs:
+            return answer
+        if self.start and 1 in {len(self._evals), len(self._epochs)}:
+            return answer  # one of them alone says nothing of its distance behind a checkpoint
+        rarer = _a_row(self._epochs) / _a_row(self._evals) if _a_row(self._evals) > 0 else 0.0
+        times = round(rarer)
+        if times < 2 or abs(rarer - times) > 0.1 * times:
+            return answer
+        wider = Spacing(answer.interval * times, False, "the bar was drawn anew, and dicts are rarer than evaluations")
+        step, count = self._ends[-1] if self._ends else (self.last, self.count)
+        near = abs(wider.count(step, self.start) - count) <= abs(answer.count(step, self.start) - count)
+        return wider if near else answer
 
     def _contradicted(self, answer: Spacing) -> bool:
         """True when dicts lag behind this interval more and more, or are more than it allows."""
@@ -337,7 +306,28 @@ class Order:
             return None
         return Spacing(nicest(low, high), False, "train_runtime x train_steps_per_second")
 
+    def _by_epochs(self) -> Spacing | None:
+        an_epoch = self.plan.steps_an_epoch(self.total)
+        found = interval_by_epochs(self._epochs, an_epoch) if an_epoch is not None else None
+        if found is None:
+            return None
+        low, high, first_step = found
+        return Spacing(nicest(low, high), first_step, "epochs of the metric dicts and planned steps")
+
+    def _by_saves(self) -> Spacing | None:
+        """Checkpoints name their step; dicts that went through a logger stand in order before and behind them."""
+        if not self._saves:
+            return None
+        (step, count), (begin, before) = self._saves[-1], self._saves[0] if len(self._saves) > 1 else (0, 0)
+        low, high = (step - begin) // (count - before + 1) + 1, (step - begin) // max(count - before, 1)
+        return Spacing(nicest(low, high), False, "metric dicts between two checkpoints") if low <= high else None
+
     def _by_lengths(self) -> Spacing | None:
         if self._broken == 0 and self._whole >= 4 and len(self._lengths) >= 3:
             return Spacing(1, False, "shortest and longest answer are whole numbers on every row")
         return None
+
+
+def _a_row(epochs: Sequence[float]) -> float:
+    """What the epoch grows by from one dict to the next."""
+    return epochs[0] if len(epochs) == 1 else (epochs[-1] - epochs[0]) / (len(epochs) - 1)

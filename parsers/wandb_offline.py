@@ -120,7 +120,7 @@ class WandbReader:
 
     def __init__(self, origin: Origin) -> None:
         self.build = RunBuilder(origin, "wandb")
-        self.rows = MetricRows(self.build)
+        self.rows = MetricRows(self.build, counts_rows=True)
         self._log = _Log()
         self._damaged = 0
 

@@ -16,6 +16,7 @@ import polars as pl
 
 from timeledger import clock_sources as sources
 from timeledger import schema
+from timeledger.clock_between import with_bar_rows
 from timeledger.clock_rows import make_rows
 from timeledger.clock_sources import Course, Floats, Ints, Session
 from timeledger.clock_starts import from_own_start, lone_spans
@@ -172,7 +173,8 @@ def _sessions(run: Run, rows: pl.DataFrame, bars: pl.DataFrame) -> list[Session]
         session = _session(run, number, own, bar, is_last=number == numbers[-1])
         if session is not None:
             made.append(session)
-    return [*made[:1], *(from_own_start(before, here) for before, here in pairwise(made))]
+    made = [*made[:1], *(from_own_start(before, here) for before, here in pairwise(made))]
+    return [with_bar_rows(each) for each in made]
 
 
 def _session(run: Run, number: int, own: pl.DataFrame, bar: pl.DataFrame, *, is_last: bool) -> Session | None:
@@ -314,8 +316,8 @@ def _main_source(sessions: list[Session], courses: list[Course]) -> str:
 
 def _covered(rows: pl.DataFrame, table: _Table, source: str) -> float | None:
     """Share of the wall clock that the framework's own step times cover; None when nothing else tells the time."""
-    keys = pl.DataFrame({"segment": table.segment, "step": table.step, "wall_s": table.wall_s * table.span})
-    both = joined(keys, rows.select("segment", "step", "gap", "step_s"))
+    took = {"segment": table.segment, "step": table.step, "gap": table.span, "wall_s": table.wall_s * table.span}
+    both = joined(pl.DataFrame(took), rows.select("segment", "step", "step_s"))
     named = sources.finite(both["step_s"] * both["gap"])
     wall = sources.finite(both["wall_s"])
     good = np.isfinite(named) & np.isfinite(wall)

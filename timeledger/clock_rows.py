@@ -46,6 +46,8 @@ def make_rows(
     keys = pl.DataFrame({"segment": segment, "step": step}, schema={"segment": pl.Int64, "step": pl.Int64})
     own = run.steps.select("segment", "step", pl.coalesce("len_max", "len_mean").alias("length"))
     length = joined(keys, one_a_step(own))["length"]
+    if run.steps.height < len(step):  # what a row tells is also of the bar's states before it
+        length = keys.with_columns(length=length).select(pl.col("length").backward_fill().over("segment"))["length"]
     return Rows(segment, step, span, wall_s, work_s, finite(length), tail_s, coarse_s, whole)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 
 STEPS = 5
 
@@ -466,10 +468,56 @@ def prime_rollouts(steps: int = STEPS) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
+# --- Stable-Baselines3 ------------------------------------------------------------------------------------------
+
+
+def two_columns(sections: Mapping[str, Mapping[str, float | str]]) -> str:
+    """A table of two columns, as Stable-Baselines3 prints one: sections, and their keys four blanks in."""
+    rows = [
+        row
+        for head, keys in sections.items()
+        for row in ((head, ""), *((f"   {k}", f"{v:.6g}" if isinstance(v, float) else str(v)) for k, v in keys.items()))
+    ]
+    left, right = max(len(key) for key, _ in rows), max(len(value) for _, value in rows)
+    rule = "-" * (left + right + 7) + "\n"
+    return rule + "".join(f"| {key:<{left}} | {value:<{right}} |\n" for key, value in rows) + rule
+
+
+def boxed(steps: int = STEPS) -> str:
+    return "Using cpu device\n" + "".join(
+        two_columns({
+            "rollout/": {"ep_len_mean": 200.0, "ep_rew_mean": reward(step)},
+            "time/": {"fps": 341, "iterations": str(step), "time_elapsed": str(6 * step), "total_timesteps": str(2048 * step)},
+            "train/": {"approx_kl": 0.0125, "clip_fraction": 0.1, "learning_rate": 0.0003, "loss": 12.5, "n_updates": str(10 * step)},
+        })
+        for step in range(1, steps + 1)
+    )  # fmt: skip
+
+
+_NOON = datetime(2024, 4, 10, 12, 0, tzinfo=UTC)
+
+
+def deepspeed_line(step: int, at: datetime, accumulated: float) -> str:
+    """What the engine and its timer print at a step."""
+    begin = f"[{at:%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03d}] [INFO]"
+    return (
+        f"{begin} [logging.py:96:log_dist] [Rank 0] step={step}, skipped=0, lr=[9.65e-06, 9.65e-06], mom=[(0.9, 0.95), (0.9, 0.95)]\n"
+        f"{begin} [timer.py:258:stop] epoch=0/micro_step={int(accumulated * step)}/global_step={step}, RunningAvgSamplesPerSec=8.2, "
+        f"CurrSamplesPerSec=8.0, MemAllocated=5.02GB, MaxMemAllocated=11.5GB\n"
+    )
+
+
+def deepspeed(steps: int = STEPS, accumulated: float = 1, begin: datetime = _NOON) -> str:
+    told = [deepspeed_line(10 * row, begin + timedelta(seconds=25 * row), accumulated) for row in range(1, steps + 1)]
+    head = f"[{begin:%Y-%m-%d %H:%M:%S},000] [INFO] [logging.py:96:log_dist] [Rank 0] DeepSpeed info: version=0.14.0\n"
+    return head + "".join(told)
+
+
 #: Format name -> (file name, text).
 MADE = {
     "areal": ("main.log", areal()), "nemo_rl": ("driver.log", nemo_rl()), "slime": ("train.log", slime()),
     "prime_rl": ("orchestrator.log", prime_rl()), "roll": ("log_rank_DRIVER_0_1.log", roll()), "skyrl": ("train.log", skyrl()),
     "open_instruct": ("train.log", open_instruct()), "torchtune": ("log_1772359200.txt", torchtune()),
     "torchforge": ("grpo.log", torchforge()), "tagged_jsonl": ("metrics.jsonl", prime_metrics()),
+    "boxed": ("train.log", boxed()), "deepspeed": ("train.log", deepspeed()),
 }  # fmt: skip

@@ -80,7 +80,7 @@ def test_lines_of_one_print_statement_are_read_several_times_as_fast(monkeypatch
 def test_text_between_the_metric_lines_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
     data = text_of("keyvalue in prose", MEGA)
     fast = _cpu(lambda: _read("keyvalue in prose", data), 2)
-    monkeypatch.setattr("parsers.keyvalue.may_tell", lambda text, raw: True)
+    monkeypatch.setattr("parsers.keyvalue_reader.may_tell", lambda text, raw: True)
     assert _cpu(lambda: _read("keyvalue in prose", data)) > 1.5 * fast
 
 

@@ -132,3 +132,10 @@ def test_the_endless_epochs_of_a_streamed_data_set_are_not_told() -> None:
     run = read(banner + Console(60).start().train(range(1, 9)).text)
     assert "epochs" not in run.info.settings
     assert run.info.setting("total_steps") == 60
+
+
+def test_an_end_that_is_printed_twice_is_one_end() -> None:
+    console = Console(20).start().train(range(1, 21)).end(20)
+    again = "{'train_runtime': 40.0021, 'train_samples_per_second': 8.01, 'train_steps_per_second': 0.5, 'train_loss': 0.1}\n"
+    run = read(console.text + again)
+    assert run.events.filter(run.events["kind"] == "finish").height == 1

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from parsers.trl_steps import Order, Spacing, nicest
+from parsers.trl_spacing import Spacing, nicest
+from parsers.trl_steps import Order
 
 
 @pytest.mark.parametrize(

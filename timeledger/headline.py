@@ -41,7 +41,7 @@ def _done(run: Run, clock: Clock, total: int | None) -> str:
 
 
 def _lead(done: str, clock: Clock, projection: Projection, state: State, facts: Facts, zone: tzinfo | None) -> str:
-    spent, rest = show_seconds(clock.elapsed_s), projection.remaining_s
+    spent, rest = _spent(clock), projection.remaining_s
     if state == "finished":
         return say("Finished: {done} in {time}", done=done, time=spent)
     if state == "ended early":
@@ -59,6 +59,20 @@ def _lead(done: str, clock: Clock, projection: Projection, state: State, facts: 
             each=each,
         )
     return say("{done} in {time}, and no planned number of steps in this log", done=done, time=spent)
+
+
+def _spent(clock: Clock) -> str:
+    """The time so far; what was done before the run began anew from its first step stands apart."""
+    begins = [each for each in clock.segments if each.first_step <= 1]
+    known = [each.elapsed_s or 0.0 for each in clock.segments if begins and each.index < begins[-1].index]
+    if len(begins) < 2 or clock.elapsed_s is None or not 0 < sum(known) < clock.elapsed_s:
+        return show_seconds(clock.elapsed_s)
+    earlier, gaps = (
+        sum(known),
+        sum(each.lost_before_s or 0.0 for each in clock.segments if each.index <= begins[-1].index),
+    )
+    own = show_seconds(max(clock.elapsed_s - earlier - gaps, 0.0))
+    return say("{time} (after {earlier} in earlier starts)", time=own, earlier=show_seconds(earlier))
 
 
 def _to_come(done: str, rest: Span, projection: Projection, state: State, facts: Facts, zone: tzinfo | None) -> str:

@@ -49,8 +49,17 @@ class Extra:
 def extras_to_come(clock: Clock, facts: Facts, position: int, total: int) -> tuple[Extra, ...]:
     """Known extra work between `position` and `total`."""
     known = [_single(each, clock, position) for each in with_facts(clock.periodic, facts)]
-    found = [_scheduled(each, position, total, clock.step_s) for each in known]
+    found = [_scheduled(each, position - _pending(each, clock, position), total, clock.step_s) for each in known]
     return tuple(each for each in found if each is not None and each.seconds > 0)
+
+
+def _pending(each: Periodic, clock: Clock, position: int) -> int:
+    """1 where work is due at the very step the run stands at and nothing shows that it is over: it still comes."""
+    if not each.every or not each.count or position % each.every or clock.steps.is_empty():
+        return 0
+    paid = clock.steps.filter(pl.col("kind") == {"unknown": "periodic"}.get(each.kind, each.kind))["step"]
+    # where it was always paid in the step after, its own row cannot have shown it yet
+    return int(len(paid) > 0 and paid[-1] < position and bool(((paid % each.every) != 0).all()))
 
 
 def _single(each: Periodic, clock: Clock, position: int) -> Periodic:

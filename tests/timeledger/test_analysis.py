@@ -23,6 +23,7 @@ from timeledger.cutting import cut_after
 from timeledger.report import report
 from timeledger.results import Facts
 from timeledger.run import Run, RunInfo, Setting
+from timeledger.units import show_seconds
 
 
 def live(share: float = 0.4, **values: object) -> Run:
@@ -68,6 +69,16 @@ def test_the_time_of_a_log_that_begins_in_mid_run_is_not_that_of_all_steps() -> 
     assert "400 of 400 steps (this log from 201 on)" in analyse(late).headline
     bare = replace(late, info=late.info.model_copy(update={"settings": {}}))
     assert "200 steps (201 to 400)" in analyse(bare).headline
+
+
+def test_the_time_of_earlier_starts_stands_apart() -> None:
+    run, truth = simulate(Plan(steps=200, resumes=((80, 0, 600.0),)), "stamps")
+    said = analyse(run).headline
+    assert "in earlier starts" in said
+    whole = analyse(simulate(Plan(steps=200, resumes=((80, 60, 600.0),)), "stamps")[0]).headline
+    assert "in earlier starts" not in whole
+    own = float(truth.step_s[-200:].sum())
+    assert any(show_seconds(own + second) in said for second in (-1.0, 0.0, 1.0))
 
 
 def test_headline_of_too_few_steps_is_a_range() -> None:

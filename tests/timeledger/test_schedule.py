@@ -6,9 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.simulate import Plan, simulate
 from tests.timeledger.test_projection import projection_of, rows_run
 from timeledger import schema
 from timeledger.clock import clock
+from timeledger.cutting import cut_after
 from timeledger.results import CLOCK_STEPS, Clock, Facts, Periodic
 from timeledger.rows import Rows, make_rows
 from timeledger.schedule import UNPRICED_SHARE, extras_to_come, is_round, round_interval, times_to_come, with_facts
@@ -212,3 +214,20 @@ def test_one_more_evaluation_may_come_at_the_end() -> None:
 
 def _no_rows() -> Rows:
     return make_rows(rows_run(np.zeros(0), 10), clock_of(steps=1)).pick(np.zeros(1, dtype=bool))
+
+
+@pytest.mark.parametrize(("cut", "left"), [(39, 4), (40, 4), (41, 3), (60, 3)])
+def test_what_is_due_at_the_step_the_run_stands_at_still_comes(cut: int, left: int) -> None:
+    """Evaluations that are paid after their step's row: at step 40 the one after it has not been seen."""
+    run, _ = simulate(Plan(steps=100, eval_every=20, eval_s=300.0, noise=0.01), "stamps", settings={"eval_steps": 20})
+    here = clock(cut_after(run, 0, cut))
+    (extra,) = [each for each in extras_to_come(here, Facts(), cut, 100) if each.kind == "evaluation"]
+    assert extra.seconds == pytest.approx(300.0 * left, rel=0.05)
+
+
+def test_what_its_own_row_holds_is_over_with_that_row() -> None:
+    plan = Plan(steps=100, eval_every=20, eval_s=300.0, noise=0.01, after_row=False)
+    run, _ = simulate(plan, "stamps", settings={"eval_steps": 20})
+    here = clock(cut_after(run, 0, 40))
+    (extra,) = [each for each in extras_to_come(here, Facts(), 40, 100) if each.kind == "evaluation"]
+    assert extra.seconds == pytest.approx(900.0, rel=0.05)

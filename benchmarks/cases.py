@@ -26,11 +26,17 @@ MIN_ROWS: Final = 20
 _NOT_LOGS: Final = {"source.json", "expected.csv", "truth.jsonl", "meta.json", "spec.json", "README.md"}
 
 
-def corpus_folder() -> Path | None:
-    """The folder of real logs: $TIMELEDGER_CORPUS, or ../shared/corpus beside the checkout; None when absent."""
+def corpus_folders() -> list[Path]:
+    """The folders of real logs that are here: those of $TIMELEDGER_CORPUS (several as in $PATH), or ../shared/corpus beside the checkout."""
     named = os.environ.get("TIMELEDGER_CORPUS")
-    folder = Path(named) if named else Path(__file__).resolve().parents[2] / "shared" / "corpus"
-    return folder if folder.is_dir() else None
+    beside = Path(__file__).resolve().parents[2] / "shared" / "corpus"
+    folders = [Path(each) for each in named.split(os.pathsep) if each] if named else [beside]
+    return [each for each in folders if each.is_dir()]
+
+
+def corpus_folder() -> Path | None:
+    """The first folder of real logs, which the benchmarks measure on; None when there is none."""
+    return next(iter(corpus_folders()), None)
 
 
 @dataclass(frozen=True, slots=True)

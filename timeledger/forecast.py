@@ -18,9 +18,8 @@ from timeledger.pull import Pull, find_pull
 from timeledger.results import Clock, Facts, Growth, Span, Timing
 from timeledger.rows import Array, Rows, make_rows
 from timeledger.run import Run
-from timeledger.said import say
 from timeledger.schedule import Extra, extras_to_come
-from timeledger.suspect import MAX_CYCLE, likely_cycle, suspected, unseen
+from timeledger.suspect import MAX_CYCLE, likely_cycles, suspected, unseen
 
 #: Ordinary steps below which only a range is shown.
 ENOUGH_STEPS: Final = 5
@@ -130,7 +129,7 @@ def make_forecast(
     if len(rows):
         extras = (*extras, *unseen(clock, facts, extras, float(np.mean(rows.wall_s)), position, total))
     if open_cycle is not None:
-        rows, extras = open_cycle, (*extras, _unknown_cycle(open_cycle, total - position))
+        rows = open_cycle.rows
     rows = rows if len(rows) else overall(every)
     if len(rows) == 0:
         return None
@@ -138,6 +137,8 @@ def make_forecast(
         rows = replace(rows, wall_s=rows.wall_s / FIRST_STEP)
     level = estimate(rows.wall_s, rows.span, float(total), clock.resolution_s, learned, max(clock.cycle, 1))
     pull = find_pull(rows, timing, growth, float(total))
+    if open_cycle is not None:
+        pull = replace(pull, above=open_cycle.above, below=open_cycle.below, most=open_cycle.above)
     slowing = still_starting(every, total) if not clock.warmup_steps else None
     if slowing is not None:
         pull = replace(pull, below=max(pull.below, math.log(level.recent / slowing)))
@@ -190,8 +191,17 @@ def generates(run: Run) -> bool:
     return any(algorithm.startswith(name) for name in _ONLINE) or run.steps["reward"].drop_nulls().len() > 0
 
 
-def in_first_cycle(run: Run, rows: Rows, total: int) -> Rows | None:
-    """All steps as one row when only the first one has a length: it generated, and the next generation has not come yet.
+@dataclass(frozen=True, slots=True)
+class OpenCycle:
+    """A run in its first generation cycle: all steps as one row of the likely cost, and how far (log) it may lie below and above."""
+
+    rows: Rows
+    below: float
+    above: float
+
+
+def in_first_cycle(run: Run, rows: Rows, total: int) -> OpenCycle | None:
+    """The cycle that is open when only the first step has a length: it generated, and the next generation has not come yet.
 
     Its time then is no slow start. How many steps the cycle has is not known before it ends. Steps that only a bar
     shows so far do not count: their metrics may come later.
@@ -204,7 +214,8 @@ def in_first_cycle(run: Run, rows: Rows, total: int) -> Rows | None:
     slow, fast, steps = float(timed.wall_s[0]), float(np.median(timed.wall_s[1:])), float(timed.span.sum())
     if slow < 1.5 * fast or steps >= MAX_CYCLE / 2:
         return None
-    return replace(overall(timed), wall_s=np.array([fast + (slow - fast) / likely_cycle(steps, total)]))
+    dear, usual, cheap = (fast + (slow - fast) / cycle for cycle in likely_cycles(steps, total))
+    return OpenCycle(replace(overall(timed), wall_s=np.array([usual])), math.log(usual / cheap), math.log(dear / usual))
 
 
 def overall(rows: Rows) -> Rows:
@@ -215,14 +226,6 @@ def overall(rows: Rows) -> Rows:
     one = timed.pick(np.arange(len(timed)) == len(timed) - 1)
     mean = float(np.average(timed.wall_s, weights=timed.span))
     return replace(one, wall_s=np.array([mean]), span=np.array([float(timed.span.sum())]))
-
-
-def _unknown_cycle(row: Rows, steps: int) -> Extra:
-    seconds = float(row.wall_s[0]) * steps
-    words = say(
-        "Only the first step has generated answers so far: the cost of a whole generation cycle is not known yet."
-    )
-    return Extra("unknown", 0.0, 0.5 * seconds, words)
 
 
 def present(rows: Rows) -> Rows:

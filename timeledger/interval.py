@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from statistics import NormalDist
 
-from timeledger.learned import EARLY, LATE, LEARNED, Learned
+from timeledger.learned import EARLY, LATE, LEARNED, MIDDLE, Learned
 
 _NORMAL = NormalDist()
 
@@ -14,8 +14,10 @@ def calibrated(share: float, learned: Learned = LEARNED, progress: float = 1.0) 
     """The model's quantile that lies above the truth in `share` of real runs when `progress` of the run is done."""
     share = min(max(share, 1e-4), 1 - 1e-4)
     want = _NORMAL.inv_cdf(share)
-    late = min(max((progress - EARLY) / (LATE - EARLY), 0.0), 1.0)
-    z = (1 - late) * _between(want, learned.actual, learned.early) + late * _between(want, learned.actual, learned.late)
+    before, after = (learned.early, learned.middle) if progress < MIDDLE else (learned.middle, learned.late)
+    start, end = (EARLY, MIDDLE) if progress < MIDDLE else (MIDDLE, LATE)
+    later = min(max((progress - start) / (end - start), 0.0), 1.0)
+    z = (1 - later) * _between(want, learned.actual, before) + later * _between(want, learned.actual, after)
     return _NORMAL.cdf(z)
 
 

@@ -27,6 +27,12 @@ def reasons(made: Forecast, clock: Clock, growth: Growth) -> tuple[str, ...]:
         said.append(
             say("The latest steps take {recent}, all ordinary steps so far {overall}.", recent=recent, overall=overall)
         )
+    if made.open_cycle:
+        said.append(
+            say(
+                "Only the first step has generated answers so far: the cost of a whole generation cycle is not known yet."
+            )
+        )
     said += [each.words for each in made.extras if each.words]
     said += _length(made, growth)
     if clock.warmup_steps:

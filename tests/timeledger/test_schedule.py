@@ -14,7 +14,7 @@ from timeledger.cutting import cut_after
 from timeledger.results import CLOCK_STEPS, Clock, Facts, Periodic
 from timeledger.rows import Rows, make_rows
 from timeledger.schedule import UNPRICED_SHARE, extras_to_come, is_round, round_interval, times_to_come, with_facts
-from timeledger.suspect import CYCLES, LAST_ODDS, likely_cycle, open_cycles, suspected, unseen
+from timeledger.suspect import CYCLES, LAST_ODDS, likely_cycles, open_cycles, suspected, unseen
 
 
 def clock_of(kinds: dict[int, tuple[str, float]] | None = None, *periodic: Periodic, steps: int = 120) -> Clock:
@@ -188,13 +188,14 @@ def test_a_cycle_that_has_not_come_yet_is_at_least_as_long_as_what_was_seen() ->
     assert open_cycles(200, 1000) == ((64, 1.0),)
 
 
-def test_the_likely_cycle_is_one_that_was_left_possible_and_that_the_plan_repeats() -> None:
+def test_the_likely_cycles_are_ones_that_were_left_possible_and_that_the_plan_repeats() -> None:
     for steps in (3, 8, 30):
         for total in (31, 100, 5000):
-            assert steps <= likely_cycle(steps, total) < max(total, 65)
-    assert likely_cycle(8, 30) == 8
+            short, middle, long = likely_cycles(steps, total)
+            assert steps <= short <= middle <= long < max(total, 65)
+    assert likely_cycles(8, 30) == (8, 8, 16)
+    assert likely_cycles(2, 5000) == (2, 4, 32)
     assert all(cycle < 30 for cycle, _ in open_cycles(2, 30))
-    assert likely_cycle(8, 5000) > likely_cycle(3, 5000)
 
 
 def test_doubts_reach_up_only_and_fade_with_progress() -> None:

@@ -23,8 +23,9 @@ from timeledger.suspect import MAX_CYCLE, likely_cycles, suspected, unseen
 
 #: Ordinary steps below which only a range is shown.
 ENOUGH_STEPS: Final = 5
-#: A first step over those that follow: the median over repositories of real runs (0.5 to 4 within them).
+#: A first step over those that follow: the median of 125 real runs of 46 repositories, and between what eight in ten lie.
 FIRST_STEP: Final = 1.2
+FIRST_STEPS: Final = (0.56, 9.9)
 #: Algorithms that learn from answers of their own, as settings and trainers name them.
 _ONLINE: Final = (
     "grpo", "gspo", "dapo", "dr_grpo", "rloo", "ppo", "gae", "reinforce", "remax", "opo", "cispo", "onlinedpo", "nashmd", "xpo",
@@ -96,7 +97,7 @@ class Forecast:
         unsure = math.hypot(self.coarse_s / 2, *(each.sd_s for each in self.extras)) / max(self.remaining_s, 1e-12) * z
         doubt = np.array([math.fsum(each.reach_s(share) for each in self.extras) for share in wanted])
         doubt = np.log(np.maximum(1 + doubt / max(self.remaining_s, 1e-12), 0.02))
-        width = np.sign(z) * np.sqrt(level**2 + length**2 + unsure**2) + doubt
+        width = np.sign(z) * np.sqrt(level**2 + length**2 + unsure**2 + doubt**2)
         bounded: Array = np.clip(width, -_WIDEST, _WIDEST)
         return bounded
 
@@ -133,10 +134,14 @@ def make_forecast(
     rows = rows if len(rows) else overall(every)
     if len(rows) == 0:
         return None
-    if len(rows) == 1 and rows.span[0] == 1 and position <= (clock.first_step or 1):
+    lone = len(rows) == 1 and rows.span[0] == 1 and position <= (clock.first_step or 1)
+    if lone:
         rows = replace(rows, wall_s=rows.wall_s / FIRST_STEP)
     level = estimate(rows.wall_s, rows.span, float(total), clock.resolution_s, learned, max(clock.cycle, 1))
     pull = find_pull(rows, timing, growth, float(total))
+    if lone:
+        dear, cheap = FIRST_STEPS
+        pull = replace(pull, above=math.log(FIRST_STEP / dear), below=math.log(cheap / FIRST_STEP))
     if open_cycle is not None:
         pull = replace(pull, above=open_cycle.above, below=open_cycle.below, most=open_cycle.above)
     slowing = still_starting(every, total) if not clock.warmup_steps else None

@@ -314,9 +314,19 @@ def _ratio(here: list[Guess]) -> float:
 
 
 def _flat(found: list[Guess]) -> str:
+    """Flat runs, where the plain mean is hard to beat: all of them at each share, and single guesses that are worse than it."""
     flat = [each for each in found if each.flat]
     worse = [each for each in flat if abs(each.ours) > abs(each.tqdm) + 0.003]
-    lines = [f"Flat runs: {len(flat)} guesses, {len(worse)} more than 0.3 points worse than tqdm's mean."]
+    lines = ["Flat runs (halves within 3 %), median / mean error in per cent, timeledger and tqdm's mean:\n"]
+    for share in SHARES:
+        here = [each for each in flat if each.share == share]
+        if here:
+            ours, tqdm = (_summary(here, name) for name in ("ours", "tqdm"))
+            told = " and ".join(f"{100 * each[0]:.1f} / {100 * each[1]:.1f}" for each in (ours, tqdm))
+            lines.append(f"- {share:.0%}: {told}")
+    lines.append(
+        f"\nOf {len(flat)} single guesses on them {len(worse)} are more than 0.3 points worse than tqdm's mean:\n"
+    )
     lines += [f"- {each.name} at {each.share:.0%}: {abs(each.ours):.1%} against {abs(each.tqdm):.1%}" for each in worse]
     return "\n".join(lines)
 

@@ -32,7 +32,7 @@ from timeledger.learned import EARLY, LATE, LEARNED, MIDDLE, Learned
 
 TARGET: Final = Path(__file__).resolve().parents[1] / "timeledger" / "quantiles.json"
 ACTUAL: Final = (0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975)
-MEDIANS: Final = (0.03, 0.05, 0.08, 0.12)
+MEDIANS: Final = (0.03, 0.05, 0.08)
 SPREADS: Final = (1.3, 1.8)
 #: Priors whose intervals score at most this much worse than the best one's are as good as it.
 CLOSE: Final = 1.02
@@ -76,9 +76,10 @@ class Table:
         """The model's share below the truth."""
         return np.array([np.interp(0.0, row, _GRID, left=0.0, right=1.0) for row in self.quantiles])
 
-    def at(self, share: float) -> Floats:
-        """Quantile `share`, in log of the total over the truth."""
-        left = np.array([np.interp(share, _GRID, row) for row in self.quantiles])
+    def at(self, share: float, learned: Learned) -> Floats:
+        """Quantile `share` as it is learned to be read, in log of the total over the truth."""
+        asked = [calibrated(share, learned, each) for each in self.progress]
+        left = np.array([np.interp(each, _GRID, row) for each, row in zip(asked, self.quantiles, strict=True)])
         found: Floats = np.log(np.maximum(1 + self.part * (np.exp(left) - 1), 1e-6))
         return found
 
@@ -91,12 +92,6 @@ def table(found: list[Moment], learned: Learned) -> Table:
         np.array([each.done / each.case.steps for each, _ in rows]),
         tuple(each.repository for each, _ in rows),
     )  # fmt: skip
-
-
-def score(known: Table, most: float = WORST) -> float:
-    """Mean score of 80 % intervals, each at most `most`."""
-    each = np.minimum(interval_score(known.at(0.1), known.at(0.9), 0.8), most)
-    return float(weights(known.repositories) @ each)
 
 
 def recalibration(known: Table) -> tuple[float, ...]:
@@ -120,13 +115,19 @@ def learn(known: Table, prior: tuple[float, float], runs: int = 0) -> Learned:
     return Learned(*prior, ACTUAL, early, middle, late, runs, len(set(known.repositories)))
 
 
+def scores(known: Table, prior: tuple[float, float]) -> tuple[float, float]:
+    """Mean score of recalibrated 80 % intervals, each at most WORST, and without that bound."""
+    learned = learn(known, prior)
+    each = interval_score(known.at(0.1, learned), known.at(0.9, learned), 0.8)
+    weight = weights(known.repositories)
+    return float(weight @ np.minimum(each, WORST)), float(weight @ each)
+
+
 def choose(tables: dict[tuple[float, float], Table], without: str | None) -> tuple[float, float]:
     """Of the priors whose intervals score about best, the one that the extremes favour; on all repositories but one."""
-    known = {key: each.without(without) if without else each for key, each in tables.items()}
-    scores = {key: score(each) for key, each in known.items()}
-    best = min(scores.values())
-    close = [key for key, found in scores.items() if found <= CLOSE * best]
-    return min(close, key=lambda key: score(known[key], np.inf))
+    found = {key: scores(each.without(without) if without else each, key) for key, each in tables.items()}
+    best = min(bounded for bounded, _ in found.values())
+    return min((key for key, each in found.items() if each[0] <= CLOSE * best), key=lambda key: found[key][1])
 
 
 def tables_of(found: list[Moment]) -> dict[tuple[float, float], Table]:
@@ -172,7 +173,7 @@ def main(arguments: list[str]) -> int:
     found = moments(known)
     tables = tables_of(found)
     for key, each in tables.items():
-        print(f"drift median {key[0]}, spread {key[1]}: score {score(each):.4f}")
+        print("drift median {}, spread {}: score {:.4f}, unbounded {:.4f}".format(*key, *scores(each, key)))
     best = choose(tables, None)
     learned = learn(tables[best], best, len(known))
     print("learned:", asdict(learned))

@@ -26,8 +26,11 @@ LARGE_DRIFT: Final = 0.16
 HOLD: Final = 0.1
 BLOCKS: Final = 16
 CLIP: Final = 5.0
-#: Relative noise of one step where nothing is known, and how many rows that counts as.
+#: Relative noise of one step where nothing is known, and how many rows that counts as; noise beyond the other two says no more
+#: of the drift.
 USUAL_NOISE: Final = 0.08
+LEAST_NOISE: Final = 0.005
+MOST_NOISE: Final = 0.5
 FEW_ROWS: Final = 3
 #: The same where one row of one step is all there is: how far second steps lay from those that followed.
 LONE_NOISE: Final = 0.35
@@ -35,9 +38,13 @@ LONE_NOISE: Final = 0.35
 FINE: Final = 12.0
 
 
-def prior(learned: Learned) -> Array:
-    """Weight of each drift size before the run is seen: log-normal, with median and spread learned from real runs."""
-    away = (np.log(DRIFTS) - np.log(learned.drift_median)) / learned.drift_spread
+def prior(learned: Learned, noise: float) -> Array:
+    """Weight of each drift size before the run is seen: log-normal, with median and spread learned from real runs.
+
+    Runs whose steps vary more also drift further: the median is that of a run of USUAL_NOISE, and in proportion.
+    """
+    median = learned.drift_median * min(max(noise, LEAST_NOISE), MOST_NOISE) / USUAL_NOISE
+    away = (np.log(DRIFTS) - np.log(median)) / learned.drift_spread
     weight: Array = np.exp(-0.5 * away**2)
     share: Array = weight / weight.sum()
     return share
@@ -139,8 +146,9 @@ def estimate(
     z = z - float(np.average(z, weights=k))
     tick = coarse_s / np.sqrt(6) / max(float(np.median(y * k)), 1e-9)
     noise = float(np.hypot(_noise(z, float(np.median(k)) / cycle), tick))
-    mid, variance, walk, weight = _filter(z, k, noise, total, prior(learned))
-    mid = np.exp(mid * _trust(weight)) - 1
+    before = prior(learned, noise)
+    mid, variance, walk, weight = _filter(z, k, noise, total, before)
+    mid = np.exp(mid * _trust(weight, before)) - 1
     recent = scale * (1 + float(weight @ mid))
     shift = excess / scale
     now = max(recent + excess, 0.05 * scale)
@@ -156,14 +164,15 @@ def _usual_share(spikes: int, seen: float, total: float) -> float:
     return max(1 - 1 / (3 * mean), 0.0) if mean > 0 else 1.0
 
 
-def _trust(weight: Array) -> float:
+def _trust(weight: Array, before: Array) -> float:
     """How far to follow the filter away from the mean of all rows.
 
     Rows in a row resemble each other more than the model's white noise does, so that it follows the latest ones too
     eagerly: on flat runs the plain mean is better. It is followed as far as the evidence for a large drift goes.
     """
     large = float(weight[np.repeat(DRIFTS, len(NOISES)) >= LARGE_DRIFT].sum())
-    return HOLD + (1 - HOLD) * large
+    usual = float(before[DRIFTS >= LARGE_DRIFT].sum())
+    return HOLD + (1 - HOLD) * max(large - usual, 0.0) / max(1 - usual, 1e-9)
 
 
 def _noise(z: Array, span: float) -> float:

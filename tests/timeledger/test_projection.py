@@ -17,6 +17,7 @@ from timeledger.cutting import cut_after
 from timeledger.forecast import steps_done
 from timeledger.growth import fit_growth
 from timeledger.learned import LEARNED
+from timeledger.level import USUAL_NOISE
 from timeledger.projection import project, total_steps
 from timeledger.results import Facts, Projection
 from timeledger.run import Run, RunInfo, Setting
@@ -55,8 +56,8 @@ def drifting(seed: int, changes: float = 0.0) -> tuple[np.ndarray, int]:
     """
     rng = np.random.default_rng(seed)
     steps = int(rng.integers(60, 200))
-    drift = LEARNED.drift_median * np.exp(rng.normal(0, LEARNED.drift_spread))
     noise = np.exp(rng.uniform(np.log(0.02), np.log(0.12)))
+    drift = LEARNED.drift_median * noise / USUAL_NOISE * np.exp(rng.normal(0, LEARNED.drift_spread))
     path = np.cumsum(rng.normal(0, drift / np.sqrt(steps), steps))
     if rng.uniform() < changes:
         path[int(steps * rng.uniform()) :] += rng.normal(0, 0.35)

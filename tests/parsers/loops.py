@@ -5,6 +5,7 @@ from __future__ import annotations
 from parsers.base import Origin, Sure
 from parsers.keyvalue import KEYVALUE
 from parsers.windows import make_head
+from timeledger.clock import clock
 from timeledger.run import Run
 
 
@@ -24,3 +25,15 @@ def sure(text: str) -> Sure:
 def column(run: Run, name: str) -> list[float | None]:
     """A column of the steps."""
     return run.steps[name].to_list()
+
+
+def total_s(run: Run) -> float:
+    """Seconds of the whole run by its clock."""
+    elapsed = clock(run).elapsed_s
+    assert elapsed is not None
+    return elapsed
+
+
+def notes(run: Run) -> str:
+    """All notes of a run, one a line."""
+    return "\n".join(note.text for note in run.notes)

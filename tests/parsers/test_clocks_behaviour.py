@@ -4,20 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.parsers.loops import column, read
-from timeledger.clock import clock
+from tests.parsers.loops import column, notes, read, total_s
 from timeledger.run import Run
-
-
-def total_s(run: Run) -> float:
-    elapsed = clock(run).elapsed_s
-    assert elapsed is not None
-    return elapsed
-
-
-def notes(run: Run) -> str:
-    return "\n".join(note.text for note in run.notes)
-
 
 # --- running totals and running means ----------------------------------------------------------------------------
 

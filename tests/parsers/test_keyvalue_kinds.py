@@ -6,20 +6,8 @@ import pytest
 
 import parsers
 from parsers.base import Sure
-from tests.parsers.loops import column, read, sure
+from tests.parsers.loops import column, notes, read, sure, total_s
 from timeledger.clock import clock
-from timeledger.run import Run
-
-
-def total_s(run: Run) -> float:
-    elapsed = clock(run).elapsed_s
-    assert elapsed is not None
-    return elapsed
-
-
-def notes(run: Run) -> str:
-    return "\n".join(note.text for note in run.notes)
-
 
 # --- clocks beside the rows --------------------------------------------------------------------------------------
 

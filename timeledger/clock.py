@@ -34,6 +34,7 @@ WHY_NONE: Final = say(
     "progress bar, or TensorBoard events (report_to=tensorboard, logging_steps=1), or print the seconds of each step."
 )
 WHY_ONE: Final = say("One time stamp alone does not tell what a step takes: wait for the next step.")
+WHY_FIRST: Final = say("No step is done yet: the first one will tell what a step takes.")
 WHY_TOTAL: Final = say(
     "Only the run's total time is in this log. For the time of each step log every step (logging_steps=1) "
     "to TensorBoard, or keep the console log with its progress bar."
@@ -65,7 +66,8 @@ def clock(run: Run, facts: Facts | None = None, top: TopPhases | None = None) ->
     bars = run.progress.filter(pl.col("elapsed_s").is_finite()).sort("segment", "step", "elapsed_s")
     sessions = _sessions(run, rows, bars)
     if not sessions:
-        return _nothing(None, None, WHY_NONE)
+        begun = run.progress.height > 0 and not run.has_steps
+        return _nothing(None, None, WHY_FIRST if begun else WHY_NONE)
     courses = [sources.course(session) for session in sessions]
     if len(courses) == 1:
         courses = [sources.stretched(courses[0], sessions[0], run.info.train_runtime_s)]

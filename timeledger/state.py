@@ -28,7 +28,10 @@ def find_state(run: Run, clock: Clock, projection: Projection, facts: Facts) -> 
     last = last_step_at(run, clock)
     if last is None or facts.now is None or not run.trains:
         return "unknown"
-    return "stalled" if (facts.now - last).total_seconds() > patience_s(clock) else "running"
+    if (facts.now - last).total_seconds() <= patience_s(clock):
+        return "running"
+    # a silence is long against a step; where none has been timed yet (models load, a first rollout takes long) nobody knows
+    return "stalled" if clock.step_s is not None else "unknown"
 
 
 def patience_s(clock: Clock) -> float:

@@ -18,8 +18,7 @@ from timeledger.results import Span
 
 
 @pytest.fixture(autouse=True)
-def _english(monkeypatch: pytest.MonkeyPatch) -> None:
-    language.speak("en")
+def _utc(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dashboard.state.zone", lambda: UTC)
 
 

@@ -11,7 +11,6 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from dashboard import language
 from tests.conftest import ROOT
 from tests.dashboard.english import sentences, texts
 
@@ -26,7 +25,6 @@ OWN = {"truncation rate", "vllm bench serve", "vllm bench throughput"}
 def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.delenv("TIMELEDGER_PATHS", raising=False)
     yield
-    language.speak("en")
     st.cache_resource.clear()
 
 

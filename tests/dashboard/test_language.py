@@ -29,11 +29,6 @@ OTHERS = [code for code in language.LANGUAGES if code != "en"]
 CHINESE = re.compile(r"[一-鿿]")
 
 
-@pytest.fixture(autouse=True)
-def _english() -> None:
-    language.speak("en")
-
-
 @pytest.mark.parametrize("code", OTHERS)
 def test_no_text_is_missing_and_none_is_left_over(code: str) -> None:
     known, wanted = catalogue(code), messages()

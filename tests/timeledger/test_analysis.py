@@ -71,6 +71,17 @@ def test_the_time_of_a_log_that_begins_in_mid_run_is_not_that_of_all_steps() -> 
     assert "200 steps (201 to 400)" in analyse(bare).headline
 
 
+def test_a_run_before_its_first_step_is_neither_stalled_nor_without_a_clock() -> None:
+    """Models load, and a first rollout takes minutes: ten quiet ones say nothing."""
+    bar = pl.DataFrame({"segment": [0], "step": [0], "total": [1000], "elapsed_s": [0.0]})
+    info = RunInfo(name="x", format="y", last_write=START)
+    run = Run(info, schema.empty(schema.STEPS), progress=schema.conform(bar, schema.PROGRESS))
+    late = analyse(run, Facts(now=START + timedelta(minutes=10)))
+    assert late.state == "unknown"
+    assert late.headline.startswith("No step is done yet")
+    assert analyse(run, Facts(now=START + timedelta(seconds=5))).state == "running"
+
+
 def test_the_time_of_earlier_starts_stands_apart() -> None:
     run, truth = simulate(Plan(steps=200, resumes=((80, 0, 600.0),)), "stamps")
     said = analyse(run).headline

@@ -37,12 +37,11 @@ class Box:
         self._rows: list[tuple[str, str]] = []
         self._head = ""
         self._open = False
-        self.line = 0
 
-    def take(self, text: str, no: int) -> list[tuple[str, str]] | None:
+    def take(self, text: str) -> list[tuple[str, str]] | None:
         """The rows of the box that this line closes; None for any other line."""
         if _RULE.match(text):
-            rows, self._rows, self._head, self._open, self.line = self._rows, [], "", True, no
+            rows, self._rows, self._head, self._open = self._rows, [], "", True
             return rows if len(rows) >= _FEWEST else None
         if not self._open:
             return None
@@ -77,7 +76,7 @@ class _BoxedReader(LineReader):
 
     def take(self, piece: Piece) -> None:
         """Read one line."""
-        found = self._box.take(piece.text, piece.no)
+        found = self._box.take(piece.text)
         if found is None:
             if not self._rows.rows and (planned := _PLANNED.search(piece.text)) is not None:
                 self._planned = values.whole(units.number(planned.group(1).replace("_", "")))
@@ -125,8 +124,8 @@ def _rollout(rows: list[tuple[str, str]]) -> int | None:
 def recognises(head: Head) -> Confidence:
     """CERTAIN: a box with the counts of these trainers. LIKELY: two boxes of which the steps rise."""
     box, look, steps, first = Box(), resolver(()), [], ""
-    for no, text in enumerate(head.lines, 1):
-        if (found := box.take(text, no)) is None:
+    for text in head.lines:
+        if (found := box.take(text)) is None:
             continue
         row = _sorted(found, look)
         if row.step is None or not row.known:

@@ -13,7 +13,8 @@ import polars as pl
 
 from parsers.behaviour import role, unbroken
 from parsers.cumulative import untangled, without_clock, without_means
-from parsers.fields import Meaning, spell
+from parsers.evaluations import told_at
+from parsers.fields import Meaning
 from parsers.sampled import between_rows
 from parsers.wholes import apart
 from timeledger.run import Note, Run
@@ -105,9 +106,7 @@ def _of_steps(steps: pl.DataFrame, name: str, own: str, done: pl.DataFrame) -> t
 def _done(run: Run) -> pl.DataFrame:
     """`segment` and `step` of each evaluation and checkpoint."""
     events = run.events.filter(pl.col("kind").is_in(["evaluation", "checkpoint"])).select("segment", "step")
-    told = [pl.col(name).is_not_null() for name in run.extra.columns if spell(name).startswith("eval")]
-    found = run.extra.filter(pl.any_horizontal(told)).select("segment", "step") if told else run.extra.clear()
-    return pl.concat([events, found.select("segment", "step")]).drop_nulls().unique()
+    return pl.concat([events, told_at(run)]).drop_nulls().unique()
 
 
 def _without(extra: pl.DataFrame, names: list[str]) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from typing import Final
 import polars as pl
 
 from parsers.fields import spell
-from timeledger.run import Note, Run
+from timeledger.run import Note, NoteKind, Run
 from timeledger.said import say
 
 _LEFT: Final = "remaining_s"
@@ -32,7 +32,6 @@ _FALLS: Final = 0.2
 class _Course:
     """The rows' countdown: steps done and planned of what it counts to the end of, by row."""
 
-    name: str
     place: list[int]
     part: list[tuple[int, int]]
     done: list[float]
@@ -61,9 +60,9 @@ def counted_down(run: Run, planned: float | None = None) -> Run:
     return _noted(replace(run, steps=steps), "guessed", text)
 
 
-def _noted(run: Run, kind: str, text: str) -> Run:
+def _noted(run: Run, kind: NoteKind, text: str) -> Run:
     source = run.info.sources[0] if run.info.sources else ""
-    return run.with_notes(Note("missing" if kind == "missing" else "guessed", 0, text, 1, source))
+    return run.with_notes(Note(kind, 0, text, 1, source))
 
 
 def _shown(name: str) -> str:
@@ -132,7 +131,6 @@ def _course(run: Run, name: str, steps: float) -> _Course:
     part = ((rows["step"] - 1).clip(0) // steps).cast(pl.Int64)
     done = rows["step"] - part * steps
     return _Course(
-        name,
         rows["row"].to_list(),
         list(zip(rows["segment"].to_list(), part.to_list(), strict=True)),
         done.cast(pl.Float64).to_list(),

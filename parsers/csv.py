@@ -254,10 +254,8 @@ def _sorted(build: RunBuilder, row: Row, look: Resolver) -> Sorted:
     cells = ((name, values.take(cell, 0)) for name, cell in row.items() if name != clock)
     found = sort_out((Pair(name, value[0]) for name, value in cells if value is not None), look)
     found.at = found.at or _at(build, row)
-    if clock is not None and found.at is None and (at := day_times.moment(row, clock)) is not None:
-        found.at, build.zone_known = at, False
-    elif clock is not None and found.at is None and (since := day_times.seconds(row[clock])) is not None:
-        found.extra[day_times.WAITING] = since
+    if clock is not None:
+        day_times.tell(build, row, clock, found)
     return found
 
 

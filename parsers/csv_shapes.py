@@ -102,11 +102,11 @@ def shape_of(header: Header) -> Shape | None:
 def counter(header: Header, rows: Sequence[Mapping[str, str]]) -> str | None:
     """A column that counts on from row to row, for a table whose names say of none that it is the step."""
     by_plain = {name.lower().rpartition("/")[2]: name for name in header.names if name}
-    for plain in COUNTERS:
-        counts = [units.number(row.get(by_plain.get(plain, ""), "")) for row in rows]
+    for name in (by_plain[plain] for plain in COUNTERS if plain in by_plain):
+        counts = [units.number(row.get(name, "")) for row in rows]
         known = [count for count in counts if count is not None]
         if len(known) >= _COUNTING and len(known) == len(counts) and all(a < b for a, b in pairwise(known)):
-            return by_plain[plain]
+            return name
     return None
 
 

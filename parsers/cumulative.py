@@ -85,20 +85,21 @@ def _rising(steps: pl.DataFrame, phases: pl.DataFrame) -> list[str]:
     names = moves.group_by("name", maintain_order=True).agg(falls=(pl.col("gain") < 0).mean(), rows=pl.len())
     # rows that are not in order, or a warm-up that sets the clock back once
     maybe = names.filter((pl.col("falls") <= 0.02) & (pl.col("rows") >= ENOUGH - 2))["name"].to_list()
-    return [name for name in maybe if _counts_on(_beside(steps, phases, name), name)]
+    return [name for name in maybe if _counts_on(with_phase(steps, phases, name), name)]
 
 
-def _beside(steps: pl.DataFrame, phases: pl.DataFrame, name: str) -> pl.DataFrame:
-    own = phases.filter(pl.col("name") == name).group_by(_KEY, maintain_order=True).agg(pl.col("seconds").first())
-    return steps.join(own.rename({"seconds": name}), on=_KEY, how="left", maintain_order="left")
+def with_phase(steps: pl.DataFrame, phases: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The rows with the seconds of one phase as `own`: its name may be that of a column (`reward`)."""
+    own = phases.filter(pl.col("name") == name).group_by(_KEY, maintain_order=True).agg(own=pl.col("seconds").first())
+    return steps.join(own, on=_KEY, how="left", maintain_order="left")
 
 
 def _counts_on(rows: pl.DataFrame, name: str) -> bool:
-    if _is_mean(rows[name], rows["step_s"], rows["step"]):
+    if _is_mean(rows["own"], rows["step_s"], rows["step"]):
         return True
     # a part of the step may well grow for some steps
-    enough = _is_whole(name) or rows[name].count() >= _MANY
-    return enough and role(rows, name, "step_s") == "elapsed_s"
+    enough = _is_whole(name) or rows["own"].count() >= _MANY
+    return enough and role(rows, "own", "step_s") == "elapsed_s"
 
 
 def _is_whole(name: str) -> bool:
@@ -107,7 +108,7 @@ def _is_whole(name: str) -> bool:
 
 
 def _settle(steps: pl.DataFrame, phases: pl.DataFrame, name: str) -> tuple[pl.DataFrame, pl.DataFrame, str]:
-    rows = _beside(steps, phases, name).with_columns(pl.col(name).alias("own"))
+    rows = with_phase(steps, phases, name)
     rows = rows.with_columns(unbroken(rows, "own"))
     if _is_whole(name) and (steps["elapsed_s"].null_count() == steps.height or _is_clock(rows)):
         filled = rows.with_columns(pl.coalesce("elapsed_s", "own").alias("elapsed_s")).select(steps.columns)

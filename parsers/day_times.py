@@ -10,7 +10,9 @@ from typing import Any, Final
 
 from parsers import clocks
 from parsers.behaviour import role
+from parsers.build import RunBuilder
 from parsers.fields import Meaning
+from parsers.sorting import Sorted
 from parsers.text import stamp
 from timeledger import units
 from timeledger.run import Run
@@ -36,12 +38,17 @@ def key_of(row: Mapping[str, Any]) -> str | None:
     return None
 
 
-def seconds(raw: str) -> float | None:
-    """The seconds since midnight, or of the time that passed."""
-    return units.seconds(raw.strip())
+def tell(build: RunBuilder, row: Mapping[str, Any], key: str, found: Sorted) -> None:
+    """Give what was found in a row the time under `key`, where no full time stamp is known: it waits, or a date makes it one."""
+    if found.at is not None:
+        return
+    if (at := _moment(row, key)) is not None:
+        found.at, build.zone_known = at, False
+    elif (since := units.seconds(row[key].strip())) is not None:
+        found.extra[WAITING] = since
 
 
-def moment(row: Mapping[str, Any], key: str) -> datetime | None:
+def _moment(row: Mapping[str, Any], key: str) -> datetime | None:
     """The moment that a row names in two cells, a date and a time of day."""
     for name, raw in row.items():
         if name.lower() in _DATES and isinstance(raw, str) and _DATE.fullmatch(raw.strip()):

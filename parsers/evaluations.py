@@ -54,14 +54,17 @@ def believed(run: Run) -> Run:
     return replace(run, events=run.events.with_columns(pl.lit(None, pl.Float64).alias("seconds")))
 
 
+def told_at(run: Run) -> pl.DataFrame:
+    """`segment` and `step` of the rows with metrics of an evaluation."""
+    told = [pl.col(name).is_not_null() for name in run.extra.columns if spell(name).startswith("eval")]
+    return (run.extra.filter(pl.any_horizontal(told)) if told else run.extra.clear()).select("segment", "step")
+
+
 def with_sparse(run: Run) -> Run:
     """The run with an evaluation at each of the few rows that tell what one found (`val_loss` in every 250th)."""
     if run.extra.is_empty() or run.events.filter(pl.col("kind") == "evaluation").height:
         return run
-    told = [pl.col(name).is_not_null() for name in run.extra.columns if spell(name).startswith("eval")]
-    if not told:
-        return run
-    at = run.extra.filter(pl.any_horizontal(told)).select("segment", "step")
+    at = told_at(run)
     if not at.height or at.height > _SPARSE * run.steps.height:
         return run
     rows = run.steps.select("segment", "step", "line", "at").join(at, on=["segment", "step"], how="semi")

@@ -65,9 +65,8 @@ class JsonRun:
             counter = number(record.get("_step"))
             self._history.add(record, number(record.get("_timestamp")), None if counter is None else int(counter))
             return
-        if (
-            took := number(record.get("train_runtime"))
-        ) is not None:  # a trainer's last words: of all steps, not of one
+        took = number(record.get("train_runtime"))
+        if took is not None:  # a trainer's last words: of all steps, not of one
             self.build.train_runtime_s, self.build.ended = took, "finished"
             return
         if self._of_other_rank(record):
@@ -84,16 +83,11 @@ class JsonRun:
 
     def _sorted(self, record: dict[str, Any]) -> Sorted:
         clock = day_times.key_of(record)
-        if clock is None:
-            values = sort_out(flatten(inner(record)), self._look)
-            self._stamp(record, values)
-            return values
-        values = sort_out(flatten(inner({key: raw for key, raw in record.items() if key != clock})), self._look)
-        values.at = values.at or day_times.moment(record, clock)
-        if values.at is not None:
-            self.build.zone_known = False
-        elif (since := day_times.seconds(record[clock])) is not None:
-            values.extra[day_times.WAITING] = since
+        others = record if clock is None else {key: raw for key, raw in record.items() if key != clock}
+        values = sort_out(flatten(inner(others)), self._look)
+        self._stamp(others, values)
+        if clock is not None:
+            day_times.tell(self.build, record, clock, values)
         return values
 
     def _frame(self, record: dict[str, Any], kind: str, values: Sorted, no: int) -> bool:

@@ -21,18 +21,12 @@ from timeledger import units
 from timeledger.said import say
 
 _STEP: Final = re.compile(r"(\d{1,12})/(\d{1,12})$")
+_SPEED: Final = "train_speed(iter/s)"
 #: Of the log's own progress: kept out of the metrics.
 _PROGRESS: Final = {
-    "global_step/max_steps",
-    "global_step",
-    "iteration",
-    "percentage",
-    "elapsed_time",
-    "remaining_time",
-    "train_speed(s/it)",
-    "train_speed(iter/s)",
-}
-_SPEED: Final = "train_speed(iter/s)"  # fmt: skip
+    "global_step/max_steps", "global_step", "iteration", "percentage", "elapsed_time", "remaining_time", "train_speed(s/it)",
+    _SPEED,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,8 @@ _BANNER: Final = {
     "num sequences": "max_num_seqs",
 }
 _BANNER_PART: Final = re.compile(
-    r"(" + "|".join(sorted(_BANNER, key=len, reverse=True)) + r")(?: \([^)]*\))? = ([\d,]+)", re.IGNORECASE
+    r"(" + "|".join(sorted([*_BANNER, "num examples"], key=len, reverse=True)) + r")(?: \([^)]*\))? = (\d[\d,]*)",
+    re.IGNORECASE,
 )
 #: A data set without a known length is shown with 9,223,372,036,854,775,807 epochs.
 _ENDLESS: Final = 10**12
@@ -53,11 +54,12 @@ class Facts:
         if len(text) > 2000:
             return
         if " = " in text:
-            self.plan = self.plan.take(text)
-            for match in _BANNER_PART.finditer(text):
-                value = int(match[2].replace(",", ""))
-                if 0 < value < _ENDLESS:
-                    build.setting(_BANNER[match[1].lower()], value, f"start-up banner: {match[1]}")
+            told = [(match[1], int(match[2].replace(",", ""))) for match in _BANNER_PART.finditer(text)]
+            told = [(name, number) for name, number in told if 0 < number < _ENDLESS]
+            self.plan = self.plan.take((name.lower(), number) for name, number in told)
+            for name, number in told:
+                if (setting := _BANNER.get(name.lower())) is not None:
+                    build.setting(setting, number, f"start-up banner: {name}")
             if share := _GPU_SHARE.search(text):
                 build.setting(
                     "gpu_memory_utilization", round(float(share[1]) / 100, 6), "Unsloth: actual GPU utilization"

@@ -8,21 +8,13 @@ the console has no bar, the epoch of the dicts and the steps of an epoch are the
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-_COUNT: Final = re.compile(
-    r"(num examples|num epochs|total train batch size|total batch size|total optimization steps|total steps)"
-    r"(?: \([^)]*\))? = ([\d,]+)",
-    re.IGNORECASE,
-)
 #: The steps of an epoch are known up to one step, or to this share where there are few.
 _EPOCH_ERROR: Final = 0.06
-#: A data set without a known length is shown with 9,223,372,036,854,775,807 epochs.
-_ENDLESS: Final = 10**12
 
 
 @dataclass(slots=True)
@@ -35,25 +27,22 @@ class Plan:
     steps: int | None = None
     _seen: int | None = None
 
-    def take(self, text: str) -> Plan:
-        """Read a line with `name = number`: this plan, or the next one once a training announces other epochs.
+    def take(self, numbers: Iterable[tuple[str, int]]) -> Plan:
+        """Take a banner line's numbers: this plan, or the next one once a training announces other epochs.
 
         An evaluation names its examples too, but no epochs behind them.
         """
         plan = self
-        for name, digits in _COUNT.findall(text):
-            name, number = name.lower(), int(digits.replace(",", ""))
-            if not 0 < number < _ENDLESS:
-                continue
+        for name, number in numbers:
             if name == "num examples":
                 plan._seen = number
             elif name == "num epochs":
                 if plan.epochs is not None and (plan.examples, plan.epochs) != (plan._seen, number):
                     plan = Plan(_seen=plan._seen)
                 plan.examples, plan.epochs = plan._seen, number
-            elif name.endswith("batch size"):
+            elif name in {"total train batch size", "total batch size"}:
                 plan.batch = number
-            else:
+            elif name in {"total optimization steps", "total steps"}:
                 plan.steps = number
         return plan
 

@@ -6,6 +6,7 @@ from typing import Final
 
 import polars as pl
 
+from parsers.cumulative import with_phase
 from parsers.fields import spell
 from timeledger.said import say
 
@@ -28,11 +29,8 @@ def apart(steps: pl.DataFrame, phases: pl.DataFrame) -> tuple[pl.DataFrame, pl.D
     whole = next((name for name in names if _is_whole(phases, name)), None)
     if whole is None:
         return steps, phases, ""
-    own = (
-        phases.filter(pl.col("name") == whole).group_by(_KEY, maintain_order=True).agg(whole=pl.col("seconds").first())
-    )
-    rows = steps.join(own, on=_KEY, how="left", maintain_order="left")
-    rows = rows.with_columns(pl.coalesce("step_s", "whole").alias("step_s")).select(steps.columns)
+    rows = with_phase(steps, phases, whole)
+    rows = rows.with_columns(pl.coalesce("step_s", "own").alias("step_s")).select(steps.columns)
     text = say("{name} is as long as the other times of its step together: read as the time of the step", name=whole)
     return rows, phases.filter(pl.col("name") != whole), text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
 from tests.parsers.loops import column, notes, read, total_s
@@ -57,6 +58,18 @@ def test_a_part_whose_time_adds_up_is_read_by_what_it_rose() -> None:
     assert run.phases["phase"].unique().to_list() == ["rollout"]
     assert run.phases["seconds"].median() == pytest.approx(6.1, abs=0.11)
     assert column(run, "step_s")[:2] == [10, 9]
+
+
+def test_a_part_under_the_name_of_a_metric_is_judged_by_its_own_time() -> None:
+    """The rewards rise from step to step, the time that it takes to find them does not."""
+    text = "".join(
+        f"step {n} | loss 0.5 | mean_reward {0.05 * n:.2f} | reward 3.2s | rollout 9.5s | time 20.0s\n"
+        for n in range(1, 13)
+    )
+    run = read(text)
+    assert run.phases.filter(pl.col("name") == "reward")["seconds"].to_list() == [3.2] * 12
+    assert column(run, "reward")[-1] == pytest.approx(0.6)
+    assert "only rises" not in notes(run)
 
 
 def test_a_part_that_grows_with_the_answers_does_not_add_up() -> None:

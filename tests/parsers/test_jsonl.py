@@ -227,6 +227,17 @@ def test_read_by_detection() -> None:
     assert (run.info.format, column(run, "len_mean")) == ("jsonl", [80.0] * 4)
 
 
+def test_a_full_time_stamp_is_taken_before_a_time_of_day_beside_it() -> None:
+    rows = [
+        {"step": n, "loss": 0.5, "timestamp": f"2026-01-02T10:00:{3 * n:02}Z", "time": f"12:00:{3 * n:02}"}
+        for n in range(1, 6)
+    ]
+    run = read(lines(*rows))
+    assert [at.strftime("%H:%M:%S") for at in column(run, "at")[:2]] == ["10:00:03", "10:00:06"]
+    assert run.info.zone_known
+    assert column(run, "elapsed_s") == [None] * 5
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     rows=st.lists(st.tuples(st.floats(-5, 5), st.floats(1, 1e4), st.floats(0.1, 1e3)), min_size=1, max_size=12),

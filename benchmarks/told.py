@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.moments import Moment
 from benchmarks.stats import Floats, weights
@@ -50,37 +53,41 @@ def signs(made: Forecast, moment: Moment) -> Floats:
 def told(at: Floats, change: Floats, repositories: tuple[str, ...]) -> dict[str, Floats]:
     """The change of pace (log) that each learner tells of each run, learned from the other repositories alone."""
     own = np.array(repositories)
-    at = np.column_stack([at / np.maximum(at.std(axis=0), 1e-9)])
+    at = at / np.maximum(at.std(axis=0), 1e-9)
     change = np.clip(change, -_MOST, _MOST)
-    found: dict[str, Floats] = {}
-    for strength in _STRENGTHS:
-        found[f"ridge {strength:g}"] = _each(own, lambda here, s=strength: _ridge(at, change, own, here, s))  # type: ignore[misc]
-    for count in _NEIGHBOURS:
-        found[f"nearest {count}"] = _each(own, lambda here, n=count: _nearest(at, change, own, here, n))  # type: ignore[misc]
-    return found
+    learners: dict[str, Callable[[Known], Floats]] = {}
+    learners |= {f"ridge {strength:g}": partial(_ridge, strength=strength) for strength in _STRENGTHS}
+    learners |= {f"nearest {count}": partial(_nearest, count=count) for count in _NEIGHBOURS}
+    return {name: _each(at, change, own, learner) for name, learner in learners.items()}
 
 
-def _each(own: np.ndarray[tuple[int], np.dtype[np.str_]], learner: Callable[[np.ndarray], Floats]) -> Floats:
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a learner is given: signs and changes of the other repositories, their weights, and the signs to tell from."""
+
+    at: Floats
+    change: Floats
+    weight: Floats
+    asked: Floats
+
+
+def _each(at: Floats, change: Floats, own: NDArray[np.str_], learner: Callable[[Known], Floats]) -> Floats:
     told_of = np.zeros(len(own))
     for name in sorted(set(own)):
         here = own == name
-        told_of[here] = learner(here)
+        told_of[here] = learner(Known(at[~here], change[~here], weights(list(own[~here])), at[here]))
     return told_of
 
 
-def _ridge(at: Floats, change: Floats, own: np.ndarray, here: np.ndarray, strength: float) -> Floats:
-    known, weight = at[~here], weights(list(own[~here]))
-    power = known.T @ (known * weight[:, None])
-    slope = np.linalg.solve(
-        power + strength * np.mean(np.diag(power)) * np.eye(at.shape[1]), known.T @ (weight * change[~here])
-    )
-    result: Floats = np.clip(at[here] @ slope, -_MOST, _MOST)
+def _ridge(known: Known, strength: float) -> Floats:
+    power = known.at.T @ (known.at * known.weight[:, None])
+    held = power + strength * np.mean(np.diag(power)) * np.eye(known.at.shape[1])
+    slope = np.linalg.solve(held, known.at.T @ (known.weight * known.change))
+    result: Floats = np.clip(known.asked @ slope, -_MOST, _MOST)
     return result
 
 
-def _nearest(at: Floats, change: Floats, own: np.ndarray, here: np.ndarray, count: int) -> Floats:
-    known = at[~here]
-    apart = ((at[here][:, None, :] - known[None, :, :]) ** 2).sum(axis=2)
-    near = np.argsort(apart, axis=1)[:, :count]
-    result: Floats = np.median(change[~here][near], axis=1)
+def _nearest(known: Known, count: int) -> Floats:
+    apart = ((known.asked[:, None, :] - known.at[None, :, :]) ** 2).sum(axis=2)
+    result: Floats = np.median(known.change[np.argsort(apart, axis=1)[:, :count]], axis=1)
     return result

@@ -140,8 +140,7 @@ def make_forecast(
     level = estimate(rows.wall_s, rows.span, float(total), clock.resolution_s, learned, max(clock.cycle, 1))
     pull = find_pull(rows, timing, growth, float(total))
     if lone:
-        dear, cheap = FIRST_STEPS
-        pull = replace(pull, above=math.log(FIRST_STEP / dear), below=math.log(cheap / FIRST_STEP))
+        pull = replace(pull, above=math.log(FIRST_STEP / FIRST_STEPS[0]), below=math.log(FIRST_STEPS[1] / FIRST_STEP))
     if open_cycle is not None:
         pull = replace(pull, above=open_cycle.above, below=open_cycle.below, most=open_cycle.above)
     slowing = still_starting(every, total) if not clock.warmup_steps else None

@@ -63,16 +63,13 @@ def _lead(done: str, clock: Clock, projection: Projection, state: State, facts: 
 
 def _spent(clock: Clock) -> str:
     """The time so far; what was done before the run began anew from its first step stands apart."""
-    begins = [each for each in clock.segments if each.first_step <= 1]
-    known = [each.elapsed_s or 0.0 for each in clock.segments if begins and each.index < begins[-1].index]
-    if len(begins) < 2 or clock.elapsed_s is None or not 0 < sum(known) < clock.elapsed_s:
+    begins = [each.index for each in clock.segments if each.first_step <= 1]
+    earlier_s = math.fsum(each.elapsed_s or 0.0 for each in clock.segments if begins and each.index < begins[-1])
+    if len(begins) < 2 or not earlier_s:
         return show_seconds(clock.elapsed_s)
-    earlier, gaps = (
-        sum(known),
-        sum(each.lost_before_s or 0.0 for each in clock.segments if each.index <= begins[-1].index),
-    )
-    own = show_seconds(max(clock.elapsed_s - earlier - gaps, 0.0))
-    return say("{time} (after {earlier} in earlier starts)", time=own, earlier=show_seconds(earlier))
+    own = [each for each in clock.segments if each.index >= begins[-1]]
+    own_s = math.fsum(each.elapsed_s or 0.0 for each in own) + math.fsum(each.lost_before_s or 0.0 for each in own[1:])
+    return say("{time} (after {earlier} in earlier starts)", time=show_seconds(own_s), earlier=show_seconds(earlier_s))
 
 
 def _to_come(done: str, rest: Span, projection: Projection, state: State, facts: Facts, zone: tzinfo | None) -> str:

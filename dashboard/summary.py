@@ -112,7 +112,13 @@ def step(analysis: Analysis) -> Card:
     if usual and abs(now_s / usual - 1) >= 0.01:
         under.append(t("{change} against the run's median", change=signed_share(now_s / usual - 1)))
     if analysis.clock.cycle > 1:
-        under.append(t("one generation serves {steps} steps", steps=analysis.clock.cycle))
+        steps = analysis.clock.cycle
+        serves = analysis.clock.generates
+        under.append(
+            t("one generation serves {steps} steps", steps=steps)
+            if serves
+            else t("one step in {steps} is slow", steps=steps)
+        )
     source = t("from the {source}", source=t(analysis.clock.source))
     return Card(t("Step now"), seconds(now_s), tuple(under), "measured", source)
 

@@ -27,8 +27,8 @@ class Piece(NamedTuple):
 
 
 def strip_ansi(text: str) -> str:
-    """The text without terminal control sequences."""
-    return _ANSI_TEXT.sub("", text) if "\x1b" in text else text
+    """The text without terminal control sequences; a bar inside another one keeps its mark, see `Bar.inner`."""
+    return _ANSI_TEXT.sub("", text.replace("]\x1b[A", "][A")) if "\x1b" in text else text
 
 
 class Pieces:
@@ -40,7 +40,7 @@ class Pieces:
     def split(self, block: bytes) -> Iterator[Piece]:
         """The block's non-empty pieces, in order. CR, LF and CRLF all end a piece; LF alone counts lines."""
         if b"\x1b" in block:
-            block = _ANSI.sub(b"", block)
+            block = _ANSI.sub(b"", block.replace(b"]\x1b[A", b"][A"))
         lines = block.decode("utf-8", errors="replace").split("\n")
         first = self.line
         self.line += len(lines) - 1  # the text after the block's last LF is the beginning of the line still to come
@@ -173,17 +173,20 @@ _BAR: Final = re.compile(
     + r")<(?P<rem>"
     + _DURATION
     + r"|\?)"
-    r"(?:,\s*(?P<rate>[\d.]+|\?)\s*(?P<unit>[^\],]*))?(?P<post>,[^\]]*)?\]"
+    r"(?:,\s*(?P<rate>[\d.]+|\?)\s*(?P<unit>[^\],]*))?(?P<post>,[^\]]*)?\](?P<up>\[A)?"
 )
 _COUNT: Final = re.compile(
     r"(?<!\d)(?P<n>\d{1,12})it \[(?P<el>"
     + _DURATION
-    + r"),\s*(?P<rate>[\d.]+|\?)\s*(?P<unit>it/s|s/it)(?P<post>,[^\]]*)?\]"
+    + r"),\s*(?P<rate>[\d.]+|\?)\s*(?P<unit>it/s|s/it)(?P<post>,[^\]]*)?\](?P<up>\[A)?"
 )
 
 
 class Bar(NamedTuple):
-    """One state of a progress bar. `rate_s` is the bar's own smoothed seconds an item; `post` the text after the rate."""
+    """One state of a progress bar. `rate_s` is the bar's own smoothed seconds an item; `post` the text after the rate.
+
+    `inner`: drawn below another bar, to whose line tqdm goes back up (`ESC [A`; logs often keep the `[A` alone).
+    """
 
     desc: str
     n: int
@@ -195,6 +198,7 @@ class Bar(NamedTuple):
     post: str
     start: int
     end: int
+    inner: bool = False
 
 
 def bars(text: str) -> tuple[Bar, ...]:
@@ -208,7 +212,7 @@ def _bars(text: str, drawn: bool, counted: bool) -> tuple[Bar, ...]:
     found: list[Bar] = []
     at = 0
     while match := (drawn and _BAR.search(text, at)) or (counted and _COUNT.search(text, at)):
-        _, n, total, elapsed, remaining, pace, unit, post = match.groups() if match.re is _BAR else _of_count(match)
+        _, n, total, elapsed, remaining, pace, unit, post, up = match.groups() if match.re is _BAR else _of_count(match)
         rate, unit = _rate(pace) if pace else None, unit.strip() if unit else ""
         start, end = match.span()
         found.append(
@@ -223,6 +227,7 @@ def _bars(text: str, drawn: bool, counted: bool) -> tuple[Bar, ...]:
                 post.lstrip(", ") if post else "",
                 start,
                 end,
+                up is not None,
             )
         )
         at = end
@@ -231,8 +236,8 @@ def _bars(text: str, drawn: bool, counted: bool) -> tuple[Bar, ...]:
 
 def _of_count(match: re.Match[str]) -> tuple[str | None, ...]:
     """The groups of `_BAR` for a bar without a total."""
-    n, elapsed, rate, unit, post = match.groups()
-    return None, n, None, elapsed, None, rate, unit, post
+    n, elapsed, rate, unit, post, up = match.groups()
+    return None, n, None, elapsed, None, rate, unit, post, up
 
 
 def _rate(text: str) -> float | None:

@@ -18,6 +18,8 @@ _PREFIX: Final = re.compile(r"^[\[\]()\d:.,TZ+\-/ ]*(?:\b(?:INFO|stderr|stdout|[
 #: Bracketed marks of launchers: `[node-0]`, `[pod/train-0]`.
 _MARKS: Final = re.compile(r"^(?:\[[^\]]*\]:?\s*)+")
 _UNIT: Final = re.compile(r"^(?:(?:it|steps?|batch(?:es)?)/s|s/(?:it|steps?|batch(?:es)?))?$")
+#: A bar of fewer items may count epochs, and the bar inside it their steps.
+_MANY: Final = 10
 #: What a process does before it trains: seen again, it is another process.
 _STARTS: Final = re.compile(
     r"load|map|token|split|filter|download|fetch|cast|packing|truncat|extract|format|apply", re.I
@@ -56,9 +58,14 @@ class TrainingBar:
     fresh: bool = False
     #: states of a bar with another total that may be the next training
     candidate: list[Bar] = field(default_factory=list)
+    #: the training bar is itself drawn inside another one; the latest state of a bar inside
+    is_inner: bool = False
+    inside: Bar | None = None
 
     def see(self, bar: Bar) -> Turn:
         """Judge one state."""
+        if self._is_inside(bar):
+            return Turn.OTHER
         if not self._plain(bar):
             if bar.n == 0 and _STARTS.search(bar.desc[-60:]):
                 self.fresh = True
@@ -71,6 +78,23 @@ class TrainingBar:
         if bar.total == self.total:
             return self._same(bar)
         return self._different(bar)
+
+    def _is_inside(self, bar: Bar) -> bool:
+        """True for a bar inside the training bar: an evaluation.
+
+        Before the first step it may be the training's all the same (a loop's own bar around it): metrics will tell.
+        """
+        if self.is_inner or self.over or (self.total or 0) < _MANY:
+            return False
+        last, self.inside = self.inside, bar if bar.inner else None
+        if not bar.inner:  # the last state is drawn once more, without the mark
+            return last is not None and (bar.n, bar.total) == (last.n, last.total) and bar.n == bar.total
+        if self.step == 0 and bar.n > 0:
+            if self.candidate and (self.candidate[-1].total != bar.total or bar.n < self.candidate[-1].n):
+                self.candidate.clear()
+            self.candidate.append(bar)
+            del self.candidate[1:-1000]
+        return True
 
     def _same(self, bar: Bar) -> Turn:
         back = bar.n == 0 or bar.elapsed_s < self.elapsed_s - 2
@@ -101,7 +125,7 @@ class TrainingBar:
 
     def _adopt(self, bar: Bar, turn: Turn) -> Turn:
         self.total, self.step, self.elapsed_s = bar.total, bar.n, bar.elapsed_s
-        self.rows, self.over, self.fresh = False, False, False
+        self.rows, self.over, self.fresh, self.is_inner = False, False, False, bar.inner
         self.candidate.clear()
         return turn
 

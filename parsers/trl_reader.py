@@ -142,6 +142,7 @@ class TrlReader(LineReader):
         """The bar that may be the next training's is it: take its states so far."""
         earlier = self._bar.promote()
         self._begin(earlier[0].total, line)
+        self.build.settings.pop("total_steps", None)  # the bar's own holds
         for state in earlier:
             self._bar.see(state)
             self._state(state, line)

@@ -275,13 +275,18 @@ def _by_cycle(timed: pl.DataFrame, clock: Clock) -> tuple[pl.DataFrame, str | No
     slow, fast = usual["wall_s"][-1], usual["wall_s"][:-1].median()
     if usual.height < clock.cycle or not isinstance(fast, float) or slow <= _GENERATES * fast:
         return _no_phases(), None
+    words = {"cycle": clock.cycle, "slow": show_seconds(slow), "fast": show_seconds(fast)}
+    if not clock.generates:
+        return _no_phases(), say(
+            "One step in {cycle} takes {slow}, the others {fast}: what it does beyond them is not in this log.", **words
+        )
     made = rows.filter(pl.col("place") == usual["place"][-1]).select(
         "segment", "step", pl.lit("rollout").alias("phase"), (pl.col("wall_s") - fast).clip(0.0).alias("seconds")
     )
     return made, say(
         "One step in {cycle} generates and takes {slow}, the others {fast}: the difference is generation with its rewards and log-probs.",
-        cycle=clock.cycle, slow=show_seconds(slow), fast=show_seconds(fast),
-    )  # fmt: skip
+        **words,
+    )
 
 
 def _no_phases() -> pl.DataFrame:

@@ -20,6 +20,7 @@ from timeledger.clock_between import with_bar_rows
 from timeledger.clock_rows import make_rows
 from timeledger.clock_sources import Course, Floats, Ints, Session
 from timeledger.clock_starts import from_own_start, lone_spans
+from timeledger.cycles import generates
 from timeledger.keys import joined, one_a_step
 from timeledger.kinds import Kinds, classify
 from timeledger.phases import TopPhases, summed_step_s, top_level
@@ -96,6 +97,7 @@ def clock(run: Run, facts: Facts | None = None, top: TopPhases | None = None) ->
         position=last,
         first_step=first,
         cycle=kinds.cycle,
+        generates=generates(run),
         warmup_steps=kinds.warmup_steps,
         warmup_s=kinds.warmup_s,
         step_s=kinds.step_s,

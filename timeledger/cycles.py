@@ -5,12 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+import polars as pl
 
 from timeledger.clock_rows import Rows
 from timeledger.clock_sources import Floats, usual
 from timeledger.periodic import Schedule
 from timeledger.run import Run
 
+#: Algorithms that learn from answers of their own, as settings and trainers name them.
+_ONLINE: Final = (
+    "grpo", "gspo", "dapo", "dr_grpo", "rloo", "ppo", "gae", "reinforce", "remax", "opo", "cispo", "onlinedpo", "nashmd", "xpo",
+)  # fmt: skip
 _CYCLE_MAX: Final = 64
 #: So many times the usual step, again and again at the same distance, three times are enough.
 _HUGE: Final = 3.0
@@ -30,6 +35,14 @@ def find_cycle(run: Run, rows: Rows, schedules: list[Schedule]) -> int:
     if found is None and told is not None and _alternates(rows, told):
         found = told
     return found or _cycle_from_times(rows, schedules) or 1
+
+
+def generates(run: Run) -> bool:
+    """True for trainers that must generate the answers they learn from."""
+    algorithm = str(run.info.setting("algorithm") or "").lower()
+    answers = run.steps.select(pl.col("reward", "len_mean").count().cast(pl.Int64)).row(0)
+    told = run.info.number("steps_per_generation") is not None
+    return told or sum(answers) > 0 or any(algorithm.startswith(name) for name in _ONLINE)
 
 
 def _cycle_told(run: Run) -> int | None:

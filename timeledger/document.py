@@ -85,6 +85,7 @@ class ClockPart(Part):
     warmup_steps: int
     warmup_s: float | None
     cycle: int
+    generates: bool
     periodic: tuple[PeriodicPart, ...]
     covered: float | None
     why: str | None

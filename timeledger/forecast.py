@@ -26,10 +26,6 @@ ENOUGH_STEPS: Final = 5
 #: A first step over those that follow: the median of 125 real runs of 46 repositories, and between what eight in ten lie.
 FIRST_STEP: Final = 1.2
 FIRST_STEPS: Final = (0.56, 9.9)
-#: Algorithms that learn from answers of their own, as settings and trainers name them.
-_ONLINE: Final = (
-    "grpo", "gspo", "dapo", "dr_grpo", "rloo", "ppo", "gae", "reinforce", "remax", "opo", "cispo", "onlinedpo", "nashmd", "xpo",
-)  # fmt: skip
 #: No bound is further away than this factor's logarithm; beyond it numbers overflow.
 _WIDEST: Final = 50.0
 #: Steps that only get faster (their ranks against time), to below this share of the first ones, may be a slow start that
@@ -124,7 +120,7 @@ def make_forecast(
     if (
         not extras
         and open_cycle is None
-        and (doubt := suspected(clock, every, position, total, generates(run))) is not None
+        and (doubt := suspected(clock, every, position, total, clock.generates)) is not None
     ):
         extras = (doubt,)
     if len(rows):
@@ -187,12 +183,6 @@ def steps_done(run: Run, clock: Clock) -> int:
         return position  # the run's clock had not started: the state before training
     trained = any(zero[name].drop_nulls().len() for name in ("len_mean", "reward", "loss", "step_s"))
     return position + 1 if trained or zero.height == 0 else position
-
-
-def generates(run: Run) -> bool:
-    """True for trainers that must generate the answers they learn from."""
-    algorithm = str(run.info.setting("algorithm") or "").lower()
-    return any(algorithm.startswith(name) for name in _ONLINE) or run.steps["reward"].drop_nulls().len() > 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,10 +44,14 @@ def reasons(made: Forecast, clock: Clock, growth: Growth) -> tuple[str, ...]:
         else:
             said.append(say("{time} of pauses and gaps have passed and are not expected again.", time=lost))
     if clock.cycle > 1:
-        said.append(
-            say("One generation serves {steps} steps; the rate is that of whole cycles.", steps=f"{clock.cycle}")
-        )
+        said.append(_cycles(clock))
     return tuple(said)
+
+
+def _cycles(clock: Clock) -> str:
+    if clock.generates:
+        return say("One generation serves {steps} steps; the rate is that of whole cycles.", steps=f"{clock.cycle}")
+    return say("One step in {steps} is slow; the rate is that of whole cycles.", steps=f"{clock.cycle}")
 
 
 def _slow_start(clock: Clock) -> str:

@@ -105,7 +105,8 @@ class Clock:
     `source` is "timestamps", "progress bar", "elapsed column", "step times", "run time" (only the total is known, no
     rows) or "none" (then all is None).
     `elapsed_s` = `active_s` + `lost_s`; lost time is pauses and gaps between sessions. `position` is the last step
-    known to be done (a bar runs ahead of late metrics). `cycle` > 1: a generation serves that many steps.
+    known to be done (a bar runs ahead of late metrics). `cycle` > 1: one slow step, then fast ones; `generates`: the run is
+    known to generate answers, so that the slow one does, and serves the others.
     """
 
     source: str
@@ -118,6 +119,7 @@ class Clock:
     position: int | None
     first_step: int | None
     cycle: int = 1
+    generates: bool = False
     warmup_steps: int = 0
     warmup_s: float | None = None
     step_s: float | None = None

@@ -123,6 +123,41 @@ def test_an_evaluation_before_training_is_not_the_training_bar() -> None:
     assert steps(run) == list(range(1, 51))
 
 
+@pytest.mark.parametrize("up", ["\x1b[A", "[A"])
+@pytest.mark.parametrize("batches", [1, 7, 16])
+def test_an_evaluation_before_the_first_step_is_no_progress(up: str, batches: int) -> None:
+    """`eval_on_start`: its bar stands below that of the training, whose first step comes behind it."""
+    states = "".join("\n" + bar(batch, 16, batch * 2.0) + up for batch in range(batches + 1))
+    text = Console(60).start().say(states).text
+    early = read(text)
+    assert early.info.setting("total_steps") == 60
+    assert early.steps.is_empty()
+    assert early.progress["step"].to_list() == [0]
+    closed = bar(16, 16, 32.0) + "\n{'eval_loss': 0.9, 'eval_runtime': 32.0}\n"
+    run = read(text + closed + Console(60).train(range(1, 5)).text)
+    assert steps(run) == [1, 2, 3, 4]
+    assert run.info.setting("total_steps") == 60
+    assert run.progress["total"].unique().to_list() == [60]
+
+
+def test_an_evaluation_of_as_many_batches_as_steps_neither_ends_nor_restarts_the_run() -> None:
+    console = Console(20).start().train(range(1, 6))
+    for batch in range(21):
+        console.say("\n" + bar(batch, 20, batch * 0.5) + "\x1b[A")
+    run = read(console.say(bar(20, 20, 10.0)).train(range(6, 9)).text)
+    assert steps(run) == list(range(1, 9))
+    assert run.progress["step"].max() == 8
+    assert run.events.is_empty()
+
+
+def test_a_training_inside_a_loop_of_ones_own_is_read_once_its_metrics_come() -> None:
+    """A bar over seeds that has not moved stands around the training's."""
+    inner = Console(40).start().train(range(1, 9)).text.replace("it]", "it]\x1b[A").replace("it/s]", "it/s]\x1b[A")
+    run = read(bar(0, 12, 0.0) + "\n" + inner)
+    assert steps(run) == list(range(1, 9))
+    assert run.info.setting("total_steps") == 40
+
+
 def test_an_evaluation_after_training_changes_nothing() -> None:
     done = Console(50).start().train(range(1, 51)).end(50).text
     after = "\nLoading checkpoint shards: 100%|███| 2/2 [00:01<00:00, 1.00it/s]\n"

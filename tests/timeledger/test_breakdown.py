@@ -408,6 +408,7 @@ def test_a_generation_cycle_splits_a_step_without_phases() -> None:
     """Of eight steps one generates for 97 s more than the others take: 12.1 s of every mean step."""
     wall = np.where(np.arange(48) % 8 == 0, 100.0, 3.0)
     run = rows_run(wall, 96)
+    run = replace(run, steps=run.steps.with_columns(pl.lit(0.5).alias("reward")))
     found = breakdown(run, clock(run))
     assert found.step_s == pytest.approx(wall.mean())
     assert [(each.phase, each.kind) for each in found.phases] == [("rollout", "inferred")]
@@ -417,3 +418,15 @@ def test_a_generation_cycle_splits_a_step_without_phases() -> None:
     assert "One step in 8 generates" in found.why
     sums = found.by_step.group_by("step").agg(pl.col("seconds").sum()).sort("step")["seconds"].to_numpy()
     assert sums == pytest.approx(wall, rel=0.01)
+
+
+def test_what_a_slow_step_in_a_few_does_is_not_said_where_nothing_shows_that_the_run_generates() -> None:
+    """It may as well be an evaluation, a save or a slow disk: nothing is called sampling."""
+    run = rows_run(np.where(np.arange(48) % 8 == 0, 100.0, 3.0), 96)
+    time = clock(run)
+    found = breakdown(run, time)
+    assert (time.cycle, time.generates) == (8, False)
+    assert (found.phases, found.sampling_share) == ((), None)
+    assert "One step in 8 takes 1 m 40 s, the others 3.0 s: what it does beyond them is not in this log." in str(
+        found.why
+    )

@@ -118,7 +118,7 @@ def beside(rows: Rows) -> Floats | None:
 
 
 def gathered(rows: Rows, excess: Floats, jumps: Mask) -> Floats:
-    """The excess of rows with a jump, with what a coarse clock smeared into the rows beside it."""
+    """The excess of rows with a jump, with what a coarse clock smeared into the rows beside it: a tick on either side."""
     row_s = usual(rows.wall_s * rows.span)
     reach = int(np.ceil(min(2 * rows.coarse_s / row_s, 5.0))) if row_s > 1e-9 * rows.coarse_s else 0
     at = np.flatnonzero(jumps)
@@ -128,5 +128,5 @@ def gathered(rows: Rows, excess: Floats, jumps: Mask) -> Floats:
     added = np.concatenate([[0.0], np.cumsum(np.nan_to_num(excess))])
     low, high = np.maximum(at - reach, 0), np.minimum(at + reach + 1, len(excess))
     wider = excess.copy()
-    wider[at] = np.maximum(added[high] - added[low], excess[at])
+    wider[at] = np.clip(added[high] - added[low], excess[at], excess[at] + 2 * rows.coarse_s)
     return wider

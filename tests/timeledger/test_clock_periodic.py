@@ -14,7 +14,7 @@ from tests.timeledger.clocks import one, sound
 from timeledger import schema
 from timeledger.clock import clock
 from timeledger.results import Facts
-from timeledger.run import Run, Setting
+from timeledger.run import Run, RunInfo, Setting
 
 # --- periodic work -----------------------------------------------------------------------------------------------
 
@@ -46,6 +46,24 @@ def test_very_fast_steps_behind_a_bar_of_whole_seconds() -> None:
     assert one(found).every == 100
     assert one(found).seconds == pytest.approx(8, abs=1)
     assert found.lost_s == 0
+
+
+def test_a_coarse_clock_moves_no_more_than_its_ticks_into_the_price_of_one_checkpoint() -> None:
+    """Slow steps before it are not its work: it cannot have taken longer than its own step, and a second on either side."""
+    walls = [0.4] * 12 + [1.5] * 5 + [3.0, 5.0, 7.0] + [1.5] * 5
+    step = range(1, len(walls) + 1)
+    bar = {"segment": 0, "step": step, "total": 100, "elapsed_s": [float(int(sum(walls[:each]))) for each in step]}
+    saved = {"kind": "checkpoint", "segment": 0, "step": 20}
+    run = Run(
+        RunInfo(name="made", format="made", settings={"total_steps": Setting(value=100, source="made")}),
+        schema.empty(schema.STEPS),
+        progress=schema.conform(pl.DataFrame(bar), schema.PROGRESS),
+        events=schema.conform(pl.DataFrame([saved]), schema.EVENTS),
+    )
+    work = one(clock(run))
+    assert work.kind == "checkpoint"
+    assert work.seconds is not None
+    assert 4.0 <= work.seconds <= 8.0
 
 
 def test_settings_price_evaluation_and_checkpoint_apart() -> None:

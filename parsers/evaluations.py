@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
@@ -11,11 +12,20 @@ import polars as pl
 
 from parsers.build import RunBuilder
 from parsers.fields import spell
+from parsers.text import bars
 from timeledger import schema
 from timeledger.run import Run
 
 #: Two times of one evaluation that differ by less than this share are one time told twice.
 _SAME: Final = 0.01
+#: A bar that says that it evaluates, and those of data being prepared or of answers being scored.
+_EVALUATES: Final = re.compile(r"\b(?:eval\w*|valid\w*|test(?:ing)?)\b", re.IGNORECASE)
+_PREPARES: Final = re.compile(
+    r"generat|split|map\b|load|token|fetch|shard|parquet|json|reward|scor|rollout|train", re.IGNORECASE
+)
+_BAR_WORDS: Final = 40
+#: What the text of an event begins with that a bar told.
+_FULL: Final = "100%: "
 #: Rows with the metrics of an evaluation are those of evaluations when there are at most so many of them.
 _SPARSE: Final = 0.5
 
@@ -27,6 +37,8 @@ class Evaluations:
         self._build = build
         self._event: dict[str, Any] | None = None
         self._parts: list[float] = []
+        #: full bars after one step: their words and items
+        self._full: tuple[int, set[tuple[str, int]]] = (-1, set())
 
     def tell(self, step: int | None, seconds: float | None, *, line: int, at: datetime | None, text: str) -> None:
         """Something that is said of an evaluation after `step` (None: the last one)."""
@@ -40,6 +52,28 @@ class Evaluations:
             if not any(abs(seconds - each) <= _SAME * each for each in told if each > 0):
                 self._parts.append(seconds)
             self._event["seconds"] = math.fsum(self._parts)
+
+    def full_bar(self, text: str, *, line: int) -> None:
+        """The bar of an evaluation that ends in this text: how long it took is known."""
+        for bar in bars(text):
+            words = bar.desc[-_BAR_WORDS:]
+            whole = bar.n == bar.total and bar.n > 0 and bar.elapsed_s > 0
+            step, key = self._build.last_step, (words, bar.n)
+            if not whole or step is None or not _EVALUATES.search(words) or _PREPARES.search(words):
+                continue
+            if self._full[0] != step:
+                self._full = (step, set())
+            if key not in self._full[1]:  # else: drawn again, or by another process
+                self._full[1].add(key)
+                self.tell(step, bar.elapsed_s, line=line, at=None, text=_FULL + words)
+
+
+def rare(run: Run) -> Run:
+    """The run without evaluations that bars told of, where they come with most of the steps: they are part of each."""
+    shown = pl.col("text").str.starts_with(_FULL)
+    if run.events.filter(shown)["step"].n_unique() <= _SPARSE * run.steps.height:
+        return run
+    return replace(run, events=run.events.filter(~shown))
 
 
 def believed(run: Run) -> Run:

@@ -11,7 +11,7 @@ from parsers.build import RunBuilder
 from parsers.countdown import counted_down
 from parsers.counters import renumbered
 from parsers.epochs import Epochs
-from parsers.evaluations import Evaluations, believed, with_sparse
+from parsers.evaluations import Evaluations, believed, rare, with_sparse
 from parsers.keyvalue_lines import UNSURE, VALIDATES, Line, read_line
 from parsers.lines import LineReader
 from parsers.marks import Mark
@@ -89,6 +89,8 @@ class KeyValueReader(LineReader):
         if self._engines and self._engine.take(text, no, self._clock):
             self._open = False
             return
+        if "100%|" in text:
+            self._evaluations.full_bar(text, line=no)
         raw = text.encode(errors="replace")
         if self._table.is_open:
             self._in_full(text, raw, no)
@@ -381,4 +383,4 @@ class KeyValueReader(LineReader):
         if self._epochs.planned is not None:
             build.setting("epochs", self._epochs.planned, say("epoch e/E"), replace=True)
         run, planned = renumbered(build.run())
-        return (with_sparse(believed(counted_down(clocks.settle(run, rows.step_key), planned))),)
+        return (with_sparse(rare(believed(counted_down(clocks.settle(run, rows.step_key), planned)))),)

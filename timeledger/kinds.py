@@ -21,6 +21,8 @@ from timeledger.warmup import find_pauses, find_warmup
 _BESIDE_ITS_STEP: Final = ("TRL", "ms-swift", "Unsloth")
 #: Spikes of one work differ by less than this factor.
 _ALIKE: Final = 1.5
+#: A pause is as long as an evaluation where the two differ by less than this share.
+_AS_LONG: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,12 @@ def classify(run: Run, facts: Facts, top: TopPhases, rows: Rows) -> Kinds:
     excess = [gathered(rows, np.where(free, line.excess_s(rows), np.nan), taken | pause) for line in lines]
     mine = [excess[at] for at in own]
     periodic, periodic_s = priced(schedules, mine, facts, 0.1 * rows.coarse_s, whole=rows.whole)
+    for at, (each, its) in enumerate(zip(schedules, mine, strict=True)):
+        late = _told_late(rows, each, periodic[at], its, pause)
+        if len(late):
+            schedules[at] = _with_rows(each, late)
+            periodic[at] = replace(periodic[at], count=periodic[at].count + len(late))
+            pause[late], periodic_s[late] = False, its[late]
     schedules, periodic = _same_work(schedules, periodic)
     usual_s = gathered(rows, lines[0].excess_s(rows), taken | pause)
     kind, extra = _named(rows, schedules, warm, pause, usual_s, periodic_s)
@@ -89,6 +97,28 @@ def _same_work(schedules: list[Schedule], periodic: list[Periodic]) -> tuple[lis
                 periodic[at] = replace(each, seconds=found.seconds)
                 return [*schedules[:other], *schedules[other + 1 :]], [*periodic[:other], *periodic[other + 1 :]]
     return schedules, periodic
+
+
+def _told_late(rows: Rows, own: Schedule, known: Periodic, excess_s: Floats, pause: Mask) -> Ints:
+    """Pauses that are the same work as an evaluation seen once: as long, and at a multiple of its step.
+
+    The lines of an evaluation come late where standard output is buffered and the bar is not.
+    """
+    if own.kind != "evaluation" or own.every is not None or len(own.rows) != 1 or not known.seconds:
+        return np.array([], dtype=np.int64)
+    first, at = own.rows[0], np.flatnonzero(pause)
+    step, width = rows.step[first], rows.span[first] + rows.span[at]
+    away = np.abs(rows.step[at] - step * np.round(rows.step[at] / step))
+    alike = np.abs(excess_s[at] - known.seconds) <= _AS_LONG * known.seconds
+    late: Ints = at[(at > first) & alike & (away <= width)]
+    return late
+
+
+def _with_rows(own: Schedule, more: Ints) -> Schedule:
+    unknown, inside = np.full(len(more), np.nan), np.zeros(len(more), dtype=bool)
+    return replace(
+        own, rows=np.append(own.rows, more), seconds=np.append(own.seconds, unknown), edge=np.append(own.edge, inside)
+    )
 
 
 def _near(rows: Rows, schedules: list[Schedule]) -> Mask:

@@ -63,13 +63,13 @@ def _pending(each: Periodic, clock: Clock, position: int) -> int:
 
 
 def _single(each: Periodic, clock: Clock, position: int) -> Periodic:
-    """Work without a known interval: what was seen after the first step; seen once, at a round step, that is its interval."""
+    """Work without a known interval: what was seen after the first step; seen at a round step and its multiples, that is it."""
     if each.every is not None or each.known_from == "residuals":
         return each
     # What came with the first step (a validation before training) is no schedule.
     rows = clock.steps.filter((pl.col("kind") == each.kind) & (pl.col("step") > (clock.first_step or 1)))
     each = replace(each, count=min(each.count, rows.height))
-    if rows.height != 1:
+    if rows.is_empty():
         return each
     every = round_interval(rows["step"].to_list(), rows["span"].to_list(), position)
     return replace(each, every=every) if every else each

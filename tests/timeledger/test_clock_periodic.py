@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -15,6 +16,20 @@ from timeledger import schema
 from timeledger.clock import clock
 from timeledger.results import Facts
 from timeledger.run import Run, RunInfo, Setting
+from timeledger.schedule import extras_to_come
+
+
+def _bar_run(walls: np.ndarray, total: int, events: list[dict[str, Any]]) -> Run:
+    """A run that only a bar of whole seconds shows."""
+    elapsed = np.floor(np.cumsum(walls))
+    bar = {"segment": 0, "step": np.arange(1, len(walls) + 1), "total": total, "elapsed_s": elapsed}
+    return Run(
+        RunInfo(name="made", format="made", settings={"total_steps": Setting(value=total, source="made")}),
+        schema.empty(schema.STEPS),
+        progress=schema.conform(pl.DataFrame(bar), schema.PROGRESS),
+        events=schema.conform(pl.DataFrame(events), schema.EVENTS),
+    )
+
 
 # --- periodic work -----------------------------------------------------------------------------------------------
 
@@ -51,19 +66,26 @@ def test_very_fast_steps_behind_a_bar_of_whole_seconds() -> None:
 def test_a_coarse_clock_moves_no_more_than_its_ticks_into_the_price_of_one_checkpoint() -> None:
     """Slow steps before it are not its work: it cannot have taken longer than its own step, and a second on either side."""
     walls = [0.4] * 12 + [1.5] * 5 + [3.0, 5.0, 7.0] + [1.5] * 5
-    step = range(1, len(walls) + 1)
-    bar = {"segment": 0, "step": step, "total": 100, "elapsed_s": [float(int(sum(walls[:each]))) for each in step]}
-    saved = {"kind": "checkpoint", "segment": 0, "step": 20}
-    run = Run(
-        RunInfo(name="made", format="made", settings={"total_steps": Setting(value=100, source="made")}),
-        schema.empty(schema.STEPS),
-        progress=schema.conform(pl.DataFrame(bar), schema.PROGRESS),
-        events=schema.conform(pl.DataFrame([saved]), schema.EVENTS),
-    )
+    run = _bar_run(np.array(walls), 100, [{"kind": "checkpoint", "segment": 0, "step": 20}])
     work = one(clock(run))
     assert work.kind == "checkpoint"
     assert work.seconds is not None
     assert 4.0 <= work.seconds <= 8.0
+
+
+@pytest.mark.parametrize(("second", "count"), [(170.0, 2), (60.0, 1)])
+def test_an_evaluation_whose_lines_come_late_is_no_pause(second: float, count: int) -> None:
+    """Standard output is buffered, the bar is not: a stop as long as the evaluation before, at twice its step, is the next."""
+    walls = np.full(560, 0.3)
+    walls[250], walls[500] = 170.3, second + 0.3
+    run = _bar_run(walls, 2500, [{"kind": "evaluation", "segment": 0, "step": 250}])
+    found = clock(run)
+    sound(found)
+    assert (one(found).kind, one(found).count) == ("evaluation", count)
+    assert one(found).seconds == pytest.approx(170.0, abs=1.5)
+    assert found.lost_s == pytest.approx(0.0 if count == 2 else second, abs=1.5)
+    to_come = sum(each.seconds for each in extras_to_come(found, Facts(), 560, 2500))
+    assert to_come == pytest.approx(8 * 170.0 if count == 2 else 588.0, rel=0.15)
 
 
 def test_settings_price_evaluation_and_checkpoint_apart() -> None:

@@ -96,7 +96,9 @@ def shape_of(header: Header) -> Shape | None:
         "epoch" in columns and "reward" in columns
     )  # a loop that calls its rounds epochs; without a reward any training does
     counted = any(name.rpartition("/")[2] in COUNTERS for name in plain)
-    return "plain" if len(columns - {"epoch", ""}) >= (1 if stepped else 2 if epochs or counted else 3) else None
+    timed = counted and any(resolve(name).kind == "clock" for name in header.names)
+    few = 1 if stepped or timed else 2 if epochs or counted else 3
+    return "plain" if len(columns - {"epoch", ""}) >= few else None
 
 
 def counter(header: Header, rows: Sequence[Mapping[str, str]]) -> str | None:

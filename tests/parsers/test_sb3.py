@@ -91,6 +91,23 @@ def test_the_columns_of_rllib() -> None:
     assert run.steps["at"].null_count() == 0
 
 
+def test_timesteps_and_a_clock_are_enough() -> None:
+    header = "timesteps,wall_time,num_episodes,mean_episode_rewards,mean_episode_len"
+    rows = [f"{512 * n}.0,{6.5 * n},{40.0 * n},{n / 8},31.5" for n in range(1, 7)]
+    run = read(("\n".join([header, *rows]) + "\n").encode(), name="log.csv")
+    assert run.steps["step"].to_list() == [512 * n for n in range(1, 7)]
+    assert run.steps["elapsed_s"].to_list() == [6.5 * n for n in range(1, 7)]
+    assert run.steps["reward"].to_list() == [n / 8 for n in range(1, 7)]
+
+
+def test_a_count_over_all_epochs_is_the_step_before_one_within_them() -> None:
+    header = "batch_idx,global_batch_idx,timestamp,avg_reward,avg_loss"
+    rows = [f"{n % 5},{n},{1_747_400_000 + 90 * n},1.5,0.25" for n in range(15)]
+    run = read(("\n".join([header, *rows]) + "\n").encode(), name="stats.csv")
+    assert run.steps["step"].to_list() == list(range(15))
+    assert run.steps["segment"].unique().to_list() == [0]
+
+
 # --- boxes -------------------------------------------------------------------------------------------------------
 
 

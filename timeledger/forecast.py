@@ -179,7 +179,9 @@ def steps_done(run: Run, clock: Clock) -> int:
     if clock.first_step != 0:
         return position
     zero = run.steps.filter(pl.col("step") == 0)
-    if zero.height and zero["elapsed_s"].max() == 0:
+    later = run.steps.filter(pl.col("step") > 0)["elapsed_s"].drop_nulls()
+    counts = len(later) > 0 and later[0] > 0  # else: a clock that leaves the first steps out
+    if zero.height and zero["elapsed_s"].max() == 0 and counts:
         return position  # the run's clock had not started: the state before training
     trained = any(zero[name].drop_nulls().len() for name in ("len_mean", "reward", "loss", "step_s"))
     return position + 1 if trained or zero.height == 0 else position

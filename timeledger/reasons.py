@@ -21,7 +21,10 @@ ENOUGH_ROWS: Final = 4
 def reasons(made: Forecast, clock: Clock, growth: Growth) -> tuple[str, ...]:
     """Why the projection says what it says."""
     level = made.level
-    said = [say("{steps} steps to come at {time} each.", steps=f"{made.steps_left:,}", time=show_seconds(made.step_s))]
+    each = show_seconds(made.step_s)
+    said = [say("{steps} steps to come at {time} each.", steps=f"{made.steps_left:,}", time=each)]
+    if made.steps_left == 1:
+        said = [say("One step to come: {time}.", time=each)]
     if abs(level.recent / level.overall - 1) > _MOVED:
         recent, overall = show_seconds(level.recent), show_seconds(level.overall)
         said.append(

@@ -19,6 +19,8 @@ UNPRICED_MOST: Final = 0.72
 UNPRICED_STEPS: Final = 2.0
 UNPRICED_MOST_STEPS: Final = 12.0
 UNPRICED_ODDS: Final = 0.1
+#: Work that comes less often than this, by the rate seen, is not expected.
+_LEAST_TIMES: Final = 0.05
 Work = Literal["evaluation", "checkpoint", "unknown"]
 
 
@@ -127,7 +129,7 @@ def times_to_come(each: Periodic, position: int, total: int) -> float:
 def _scheduled(each: Periodic, position: int, total: int, step_s: float | None) -> Extra | None:
     """What a schedule still costs. Work that is announced but has not been seen is priced in usual steps, and widely."""
     times = times_to_come(each, position, total)
-    if times <= 0:
+    if times < _LEAST_TIMES:
         return None
     how = say("at the rate seen")
     if each.every or each.at_end:

@@ -26,10 +26,9 @@ def remaining(run: RunReport) -> str:
     total, left = projection.total_s, projection.remaining_s
     if is_over(projection) or total is None or left is None or projection.too_early:
         return ""
-    return (
-        f"{units.show_seconds(left.mid)} to go; {units.show_seconds(total.mid)} in all, between "
-        f"{units.show_seconds(total.low)} and {units.show_seconds(total.high)} ({units.show_share(projection.level)})"
-    )
+    mid, low, high = (units.show_seconds(each) for each in (total.mid, total.low, total.high))
+    said = f"{units.show_seconds(left.mid)} to go; {mid} in all"
+    return said if low == mid == high else f"{said}, between {low} and {high} ({units.show_share(projection.level)})"
 
 
 def worst_case(run: RunReport) -> str:

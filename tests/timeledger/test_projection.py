@@ -295,6 +295,16 @@ def test_a_row_before_training_is_no_step() -> None:
     assert steps_done(counted, clock(counted)) == 19
     later = replace(run, steps=counted.steps.with_columns(elapsed_s=pl.Series(elapsed + 5.0)))
     assert steps_done(later, clock(later)) == 20
+    late = replace(run, steps=counted.steps.with_columns(elapsed_s=pl.Series(np.maximum(elapsed - 15.0, 0.0))))
+    assert steps_done(late, clock(late)) == 20, "a clock that leaves the first steps out"
+
+
+def test_one_step_and_work_that_hardly_comes_are_said_as_such() -> None:
+    run = rows_run(np.full(39, 5.0), 40)
+    saved = pl.DataFrame([{"kind": "checkpoint", "segment": 0, "step": 1, "seconds": 30.0}])
+    said = projection_of(replace(run, events=schema.conform(saved, schema.EVENTS))).reasons
+    assert said[0] == "One step to come: 5.0 s."
+    assert not any("0 checkpoints" in each for each in said)
 
 
 @pytest.mark.parametrize("seed", range(6))

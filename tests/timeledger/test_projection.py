@@ -302,7 +302,7 @@ def test_a_row_before_training_is_no_step() -> None:
 def test_one_step_and_work_that_hardly_comes_are_said_as_such() -> None:
     run = rows_run(np.full(39, 5.0), 40)
     saved = pl.DataFrame([{"kind": "checkpoint", "segment": 0, "step": 1, "seconds": 30.0}])
-    said = projection_of(replace(run, events=schema.conform(saved, schema.EVENTS))).reasons
+    said = projection_of(replace(run, events=schema.conform(saved, schema.EVENTS))).because
     assert said[0] == "One step to come: 5.0 s."
     assert not any("0 checkpoints" in each for each in said)
 

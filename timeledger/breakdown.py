@@ -23,6 +23,9 @@ _OVERLAP: Final = 0.05
 _UNUSUAL: Final = ("warmup", "restart", "pause")
 _AMORTISED: Final = {"evaluation": "evaluation", "checkpoint": "checkpoint", "periodic": "other"}
 _FIXED: Final = ("weight_sync", "sleep_wake")
+#: Fewer rows with phases than this, among so many times as many without, do not tell of a usual step.
+_FEW: Final = 3
+_MANY: Final = 10
 #: Steps that generate take at least this many times those that reuse answers.
 _GENERATES: Final = 1.15
 
@@ -59,12 +62,27 @@ def breakdown(
     """
     top = top_level(run) if top is None else top
     rows = _used_rows(clock, top)
-    if top.frame.is_empty() and top.overlapping.is_empty():
+    told = _telling(rows, top)
+    if told is None:
         return _without_phases(run, clock, timing, facts or Facts())
-    return _with_phases(rows, top)
+    return _with_phases(told, top)
 
 
 # --- with phases -----------------------------------------------------------------------------------------------
+
+
+def _telling(rows: pl.DataFrame, top: TopPhases) -> pl.DataFrame | None:
+    """The rows with phases of the step itself; None where there are none, or hardly any of many (a line beside the training).
+
+    Rows with an evaluation or a save alone do not show what the others spend.
+    """
+    phases = pl.concat([each.select("segment", "step", "phase") for each in (top.frame, top.overlapping)])
+    own = phases.filter(~pl.col("phase").is_in(list(_AMORTISED))).select("segment", "step").unique()
+    if own.is_empty():
+        return None
+    told = rows.join(own, on=["segment", "step"], how="semi")
+    stray = own.height < _FEW and rows.height > _MANY * own.height
+    return None if stray else told
 
 
 def _used_rows(clock: Clock, top: TopPhases) -> pl.DataFrame:
@@ -89,8 +107,6 @@ def _used_rows(clock: Clock, top: TopPhases) -> pl.DataFrame:
 
 def _with_phases(rows: pl.DataFrame, top: TopPhases) -> Breakdown:
     keys = ["segment", "step"]
-    logged = pl.concat([top.frame, top.overlapping]).select(keys).unique()
-    rows = rows.join(logged, on=keys, how="semi").join(_before_training(top), on=keys, how="anti")
     if rows.is_empty():
         return _none(None, say("No step that tells its time also tells its phases."))
     phases = top.frame.join(rows.select(*keys, "span"), on=keys, maintain_order="left")
@@ -135,12 +151,6 @@ def _with_phases(rows: pl.DataFrame, top: TopPhases) -> Breakdown:
             "Generation and training overlap: a step takes as long as the longer of them; only what was waited for is shown."
         )
     return _assembled(wall, seconds, kinds, names, rest, _by_step(rows, phases, found), overlapped, why)
-
-
-def _before_training(top: TopPhases) -> pl.DataFrame:
-    """(segment, step) of what is logged at step 0 and is a validation only: no step was taken there."""
-    zero = top.frame.filter(pl.col("step") == 0).group_by("segment", "step")
-    return zero.agg((pl.col("phase") == "evaluation").all().alias("only")).filter("only").select("segment", "step")
 
 
 def _amortised(rows: pl.DataFrame, logged: set[str]) -> dict[str, float]:

@@ -128,7 +128,8 @@ def _rows(run: Run, top: TopPhases) -> pl.DataFrame:
     return steps.with_columns(
         pl.coalesce(before, first).clip(1).alias("gap"),
         (inside + pl.col("outside_s").fill_null(0.0)).alias("one_s"),
-    ).with_columns((pl.col("one_s") * pl.col("gap") + _event_seconds(run, steps, top)).alias("work_s"))
+        _event_seconds(run, steps, top).alias("events_s"),
+    ).with_columns((pl.col("one_s") * pl.col("gap") + pl.col("events_s")).alias("work_s"))
 
 
 def _event_seconds(run: Run, steps: pl.DataFrame, top: TopPhases) -> pl.Series:
@@ -188,7 +189,7 @@ def _session(run: Run, number: int, own: pl.DataFrame, bar: pl.DataFrame, *, is_
     if len(step) == 0 and len(moving) < 2:
         return None
     at = own["at"].dt.epoch("us").cast(pl.Float64).to_numpy() / 1e6
-    elapsed, work = sources.finite(own["elapsed_s"]), sources.finite(own["work_s"])
+    elapsed, work, events = (sources.finite(own[name]) for name in ("elapsed_s", "work_s", "events_s"))
     if len(moving) and (is_last or len(step) == 0):
         if len(step):
             last, span = int(step[-1]), int(np.median(gap))
@@ -199,11 +200,11 @@ def _session(run: Run, number: int, own: pl.DataFrame, bar: pl.DataFrame, *, is_
         gap = np.concatenate([gap, np.diff(ahead, prepend=last)])
         step = np.concatenate([step, ahead])
         empty = np.full(len(ahead), np.nan)
-        at, elapsed, work = (np.concatenate([each, empty]) for each in (at, elapsed, work))
+        at, elapsed, work, events = (np.concatenate([each, empty]) for each in (at, elapsed, work, events))
     totals = bar["total"].drop_nulls()
     total = int(totals[-1]) if totals.len() else None
     begun, worked = _begun(run, number, own), _worked(run, number)
-    return Session(number, step, gap, at, elapsed, work, bar_step, bar_s, total, begun, worked)
+    return Session(number, step, gap, at, elapsed, work, bar_step, bar_s, total, begun, worked, events)
 
 
 def _worked(run: Run, number: int) -> float | None:

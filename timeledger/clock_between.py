@@ -48,5 +48,5 @@ def with_bar_rows(session: Session) -> Session:
 
     return replace(
         session, step=every, gap=np.diff(every, prepend=session.first), at=spread(session.at),
-        elapsed=spread(session.elapsed), work_s=np.full(len(every), np.nan),
+        elapsed=spread(session.elapsed), work_s=np.full(len(every), np.nan), events_s=None,
     )  # fmt: skip

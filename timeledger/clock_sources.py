@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from timeledger.clock_ticks import left_out, printed_tick, resolution, steps_tell_more
 from timeledger.taut import straightest
 
 Floats = NDArray[np.float64]
@@ -34,6 +35,7 @@ class Session:
 
     `at` are seconds since the epoch; NaN where the log is silent. `bar_step`/`bar_s` are the bar's states.
     `begun_at` is the moment training began, `worked_at` of the last evaluation or checkpoint, where the log tells.
+    `events_s` is the part of `work_s` that evaluations and checkpoints between the steps took.
     """
 
     index: int
@@ -47,6 +49,12 @@ class Session:
     bar_total: int | None = None
     begun_at: float | None = None
     worked_at: float | None = None
+    events_s: Floats | None = None
+
+    @property
+    def steps_s(self) -> Floats:
+        """What the steps of each row took by themselves, without what was done between two of them."""
+        return self.work_s if self.events_s is None else self.work_s - self.events_s
 
     @property
     def first(self) -> int:
@@ -246,12 +254,18 @@ def from_elapsed(session: Session, least: float = 0.5) -> Course | None:
     values = np.maximum.accumulate(values)
     if _too_short(float(values[-1] - values[0]), session.work_s[seen[0] + 1 : seen[-1] + 1]):
         return None
-    grid = resolution(values)
+    tick = printed_tick(values)
+    grid = resolution(values) if tick is None else tick
+    coarse = len(values) > 1 and grid > _FINE * usual(np.diff(values))
+    if steps_tell_more(values, session.steps_s[seen], session.gap[seen], grid, coarse=coarse):
+        return None
+    values = values + left_out(values, session.steps_s[seen], grid)
     step = session.step[seen].astype(float)
-    if len(values) < 2 or grid <= _FINE * usual(np.diff(values)):
+    if not coarse:
         path, exact = values, 0.0
     else:
-        path, exact = _shaped(session, step, values, values + grid), grid
+        low = values if tick is None else np.maximum(values - tick / 2, 0.0)  # printed: to the nearest
+        path, exact = _shaped(session, step, low, low + grid), grid
     x, y, hidden = _from_zero(session, step, path)
     end = _after_bar(session, np.interp(session.step.astype(float), x, y) - hidden, float(step[-1]))
     return Course(ELAPSED, exact, end, 0.0, hidden == 0.0, None, hidden)
@@ -293,17 +307,6 @@ def usual(values: Floats) -> float:
     """The median of what is finite and positive; 0 when nothing is."""
     good = values[np.isfinite(values) & (values > 0)]
     return float(np.median(good)) if len(good) else 0.0
-
-
-def resolution(values: Floats) -> float:
-    """The grid the clock counts on: 60 s, 1 s, 0.1 s, ... as the largest on which nearly all its values lie; 0 when none."""
-    good = values[np.isfinite(values) & (values != 0)]
-    if len(good) == 0:
-        return 1.0
-    for grid in (60.0, 1.0, 0.1, 0.01):
-        if np.mean(np.abs(good / grid - np.round(good / grid)) < 1e-4) > 0.99 and (grid <= 1 or len(good) >= 5):
-            return grid
-    return 0.0
 
 
 def _shaped(session: Session, step: Floats, low: Floats, high: Floats, zero: bool = False) -> Floats:

@@ -430,3 +430,25 @@ def test_what_a_slow_step_in_a_few_does_is_not_said_where_nothing_shows_that_the
     assert "One step in 8 takes 1 m 40 s, the others 3.0 s: what it does beyond them is not in this log." in str(
         found.why
     )
+
+
+def test_rows_with_an_evaluation_alone_do_not_show_what_the_others_spend() -> None:
+    """An evaluation of 20 s after every tenth step of 5 s is 2 s of each, not most of it."""
+    phases = [
+        {"segment": 0, "step": step, "phase": "evaluation", "name": "eval", "outside": True, "seconds": 20.0}
+        for step in range(10, 101, 10)
+    ]
+    run = replace(rows_run(np.full(100, 5.0), 200), phases=schema.conform(pl.DataFrame(phases), schema.PHASES))
+    found = breakdown(run, clock(run))
+    assert found.step_s == pytest.approx(7.0)
+    assert found.parts["evaluation"] == pytest.approx(2.0)
+    assert found.unexplained_s == pytest.approx(5.0)
+
+
+def test_a_time_that_one_row_of_many_tells_is_no_breakdown() -> None:
+    """A tokenizer that was trained before, say: the step is as unexplained as without it."""
+    stray = [{"segment": 0, "step": 1, "phase": "update", "name": "Training time", "seconds": 180.0}]
+    run = replace(rows_run(np.full(100, 5.0), 200), phases=schema.conform(pl.DataFrame(stray), schema.PHASES))
+    found = breakdown(run, clock(run))
+    assert found.step_s == pytest.approx(5.0)
+    assert (found.phases, found.unexplained_s) == ((), pytest.approx(5.0))

@@ -24,6 +24,10 @@ from timeledger.said import say
 _RULE: Final = re.compile(r"\s*[-=+]{8,}\s*$")
 _ROW: Final = re.compile(r"\s*\|(?P<indent> +)(?P<key>[^|]{1,80}?) *\|(?P<value>[^|]{0,80})\|\s*$")
 _PLANNED: Final = re.compile(r"\b(?:total[_ ]?)?timesteps\s*[:=]\s*(\d[\d,_]*)\b", re.IGNORECASE)
+#: `Stage 1/5: timesteps=50000` plans a part of the run.
+_PART: Final = re.compile(
+    r"\b(?:stage|phase|level|part|lesson|round|task)\W{0,3}\d{1,4}\s*(?:/|of)\s*(?!1\b)\d{1,4}", re.IGNORECASE
+)
 #: A box has at least so many rows with a value.
 _FEWEST: Final = 3
 #: What only these trainers' boxes hold together.
@@ -73,30 +77,48 @@ class _BoxedReader(LineReader):
         self._evaluations = Evaluations(self.build)
         self._planned: int | None = None
         self._rollout = 1
+        #: timesteps and iterations of the last box
+        self._counts: tuple[int, int] | None = None
 
     def take(self, piece: Piece) -> None:
         """Read one line."""
         found = self._box.take(piece.text)
         if found is None:
             if not self._rows.rows and (planned := _PLANNED.search(piece.text)) is not None:
-                self._planned = values.whole(units.number(planned.group(1).replace("_", "")))
+                whole = values.whole(units.number(planned.group(1).replace("_", "")))
+                self._planned = None if _PART.search(piece.text) else whole
             return
         row = _sorted(found, self._look)
         if row.step is None:
             self.build.note("skipped", say("a box without a step"), piece.no)
         elif row.known:
-            self._rollout = _rollout(found) or self._rollout
+            self._count(found)
             self._rows.write(row.step, row, piece.no)
         elif any(key.startswith("eval") for key in row.extra):
             text = ", ".join(f"{key} {value:.4g}" for key, value in row.extra.items() if key.startswith("eval"))
             self._evaluations.tell(row.step, None, line=piece.no, at=None, text=text)
+
+    def _count(self, rows: list[tuple[str, str]]) -> None:
+        """Learn the timesteps of one rollout: what they rise by from one iteration to the next, else from the start."""
+        now, before = _counts(rows), self._counts
+        if now is None:
+            return
+        steps, iterations = now
+        if before is not None and iterations > before[1] and steps > before[0]:
+            steps, iterations = steps - before[0], iterations - before[1]
+        elif before is not None:
+            steps = 0  # the iterations begin anew, the timesteps go on
+        if steps and steps % iterations == 0:
+            self._rollout = steps // iterations
+        self._counts = now
 
     def runs(self) -> tuple[Run, ...]:
         """The run so far."""
         build = self.build.fork()
         if self._planned is not None:  # whole rollouts are collected: the last one may go on past what was planned
             whole = -(-self._planned // self._rollout) * self._rollout
-            build.setting("total_steps", whole, say("the planned timesteps, in whole rollouts"))
+            if (self._rows.last or 0) <= whole:  # else: it was a part of the run that was planned
+                build.setting("total_steps", whole, say("the planned timesteps, in whole rollouts"))
         return (with_sparse(believed(clocks.settle(build.run(), self._rows.step_key))),)
 
 
@@ -114,11 +136,11 @@ def _sorted(rows: list[tuple[str, str]], look: Resolver) -> Sorted:
     return row
 
 
-def _rollout(rows: list[tuple[str, str]]) -> int | None:
-    """Timesteps of one iteration, where a box counts both."""
+def _counts(rows: list[tuple[str, str]]) -> tuple[int, int] | None:
+    """Timesteps and iterations of a box that counts both."""
     told = {key.rpartition("/")[2]: values.whole(units.number(text)) for key, text in rows}
     steps, iterations = told.get("total_timesteps"), told.get("iterations") or told.get("nupdates")
-    return steps // iterations if steps and iterations and steps % iterations == 0 else None
+    return (steps, iterations) if steps and iterations else None
 
 
 def recognises(head: Head) -> Confidence:

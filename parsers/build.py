@@ -11,12 +11,13 @@ from typing import Any, Final, Literal
 from parsers.base import Origin
 from parsers.frames import OPEN_ROWS, ExtraTable, Table
 from parsers.homes import PLAIN_NAMES, is_plain
-from parsers.values import MOST
+from parsers.values import EARLIEST, MOST
 from timeledger import schema
 from timeledger.run import Note, NoteKind, Run, RunInfo, Setting, SettingValue
 from timeledger.said import say
 
 _STEP_COLUMNS: Final = frozenset(schema.STEPS)
+_TIMES: Final = ("step_s", "elapsed_s")
 
 
 class RunBuilder:
@@ -89,6 +90,10 @@ class RunBuilder:
             row["at"] = at
         if not values.keys() <= _STEP_COLUMNS:
             raise ValueError(f"no such column: {', '.join(values.keys() - _STEP_COLUMNS)}")
+        for name in _TIMES:
+            if (value := values.get(name)) is not None and value >= EARLIEST:
+                values = {column: each for column, each in values.items() if column != name}
+                self.note("skipped", say("{name} is a moment and no time that something took", name=name), line)
         # rows never hold None
         row.update({key: value for key, value in values.items() if value is not None and (overwrite or key not in row)})
         if extra:
@@ -129,8 +134,11 @@ class RunBuilder:
         outside: bool | None = None,
         overlaps: bool = False,
     ) -> None:
-        """Add one phase of one step (seconds of one step). A missing or non-finite time adds nothing."""
+        """Add one phase of one step (seconds of one step). A missing or non-finite time adds nothing, nor does a moment."""
         if seconds is None or not math.isfinite(seconds) or seconds < 0 or step >= MOST:
+            return
+        if seconds >= EARLIEST:
+            self.note("skipped", say("{name} is a moment and no time that something took", name=name or phase))
             return
         if phase not in schema.ROLLUP:
             raise ValueError(f"no such phase: {phase}")
@@ -233,6 +241,11 @@ class RunBuilder:
         return (kind, text) in self._notes
 
     @property
+    def notes(self) -> tuple[Note, ...]:
+        """What was noted so far."""
+        return tuple(self._notes.values())
+
+    @property
     def is_empty(self) -> bool:
         """True when nothing was found that a run could be made of."""
         return self._steps.is_empty and self._engine.is_empty and self._progress.is_empty
@@ -259,7 +272,7 @@ class RunBuilder:
             events=self._events.frame(),
             progress=self._progress.frame(),
             extra=self._extra.frame(),
-            notes=tuple(self._notes.values()),
+            notes=self.notes,
         )
 
 

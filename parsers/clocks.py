@@ -12,11 +12,12 @@ from typing import Final
 import polars as pl
 
 from parsers.behaviour import role, unbroken
+from parsers.calls import told_apart
 from parsers.cumulative import untangled, without_clock, without_means
 from parsers.evaluations import told_at
 from parsers.fields import Meaning
 from parsers.sampled import between_rows
-from parsers.wholes import apart
+from parsers.wholes import apart, once
 from timeledger.run import Note, Run
 from timeledger.said import say
 
@@ -73,6 +74,8 @@ def settle(run: Run, step_key: str = "step_time") -> Run:
         if name != "step_s":
             told.append("" if name.startswith(STEP) else say("{name} falls: read as the time of one step", name=own))
     steps = steps.with_columns(pl.coalesce("step_s", *(name for name in singles if name != "step_s")).alias("step_s"))
+    phases, text = told_apart(steps, once(phases))
+    told.append(text)
     if NEAR_CLOCK in waiting and phases.is_empty() and run.progress.is_empty():
         steps, text = _date(steps, NEAR_CLOCK)
         told.append(text)
@@ -172,7 +175,7 @@ def _date(steps: pl.DataFrame, name: str) -> tuple[pl.DataFrame, str]:
     known = steps[name].count()
     if known < 2 or (near and known < _NEARLY * steps.height) or any(steps[other].count() for other in others):
         return steps, ""
-    dated = bool(steps.select((pl.col(name) > _DATED).any()).item())
+    dated = bool(steps.select((pl.col(name) > _DATED).mean() > 0.5).item())
     clock: list[float | None] = []
     days, last, start = 0, None, None
     for value in steps[name].to_list():

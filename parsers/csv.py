@@ -207,7 +207,7 @@ def _tracker(build: RunBuilder, header: Header, rows: Iterator[tuple[int, Row]])
         at = _at(build, row)
         wall = at.timestamp() if at is not None else numbers.get("_timestamp")
         metrics.add(numbers, wall, _step(row, step))
-    return (metrics.run(),)
+    return (with_sparse(metrics.run()),)
 
 
 def _plain(build: RunBuilder, header: Header, rows: Iterator[tuple[int, Row]]) -> tuple[Run, ...]:

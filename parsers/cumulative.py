@@ -16,7 +16,7 @@ from parsers.fields import spell
 from timeledger.said import say
 
 _KEY: Final = ["segment", "step"]
-_WHOLE: Final = TIME_WORDS | {"train", "training", "total", "ms", "s"}
+_WHOLE: Final = TIME_WORDS | {"train", "training", "total", "ms", "s", "info", "stats", "metrics"}
 #: A mean over all steps times their number is the clock, give or take this share of the step's number, and this many steps.
 _BLUR: Final = 0.02
 _COUNTED: Final = 0.6
@@ -82,9 +82,11 @@ def _rising(steps: pl.DataFrame, phases: pl.DataFrame) -> list[str]:
         return []
     gain = pl.col("seconds").diff().over("segment", "name")
     moves = phases.select("name", gain=gain).drop_nulls()
-    names = moves.group_by("name", maintain_order=True).agg(falls=(pl.col("gain") < 0).mean(), rows=pl.len())
+    names = moves.group_by("name", maintain_order=True).agg(
+        falls=(pl.col("gain") < 0).mean(), rises=(pl.col("gain") > 0).any(), rows=pl.len()
+    )
     # rows that are not in order, or a warm-up that sets the clock back once
-    maybe = names.filter((pl.col("falls") <= 0.02) & (pl.col("rows") >= ENOUGH - 2))["name"].to_list()
+    maybe = names.filter(pl.col("rises") & (pl.col("falls") <= 0.02) & (pl.col("rows") >= ENOUGH - 2))["name"].to_list()
     return [name for name in maybe if _counts_on(with_phase(steps, phases, name), name)]
 
 

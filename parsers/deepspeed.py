@@ -14,6 +14,7 @@ import re
 from typing import Final
 
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
+from parsers.build import RunBuilder
 from parsers.lines import LineReader
 from parsers.text import Piece, stamp, stamp_has_zone
 from parsers.trl_ending import Ending
@@ -40,6 +41,14 @@ def reports(text: str) -> bool:
     return ("skipped=" in text and _STEP.search(text) is not None) or (
         "RunningAvgSamplesPerSec=" in text and _TIMER.search(text) is not None
     )
+
+
+def date(build: RunBuilder, step: int, text: str) -> None:
+    """The engine's own report behind a row that carries no time says when it was done."""
+    at = stamp(text) if reports(text) else None
+    if at is not None:
+        build.row(step, {}, at=at)
+        build.zone_known = build.zone_known and stamp_has_zone(text)
 
 
 class DeepSpeedReader(LineReader):

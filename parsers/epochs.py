@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Final
 
+from parsers.build import RunBuilder
 from parsers.marks import Mark
 from parsers.text import bars
+from timeledger.said import say
 
 _EVALUATES: Final = re.compile(r"\W*(?:\w+ )?(?:eval|valid|val|test)\w*", re.IGNORECASE)
 #: Bars of so many totals are told apart.
 _BARS: Final = 64
+
+
+_SUMMED: Final = say(
+    "every epoch has a bar of its own: their times are added up, and with them those of evaluations between; what else "
+    "went by between two bars is not told"
+)
 
 
 class Epochs:
@@ -36,6 +45,11 @@ class Epochs:
         self._next = False
         #: steps before each epoch that was told of
         self._begins: dict[int, int] = {}
+
+    @property
+    def now(self) -> int | None:
+        """The epoch that was named last."""
+        return self._told if self._epoch is None else self._epoch
 
     def told(self, epoch: int, planned: int | None) -> None:
         """An epoch is named between the rows: `=== Epoch 2/10 ===`, or `Epoch 1: mean loss 0.5` at its end."""
@@ -66,13 +80,16 @@ class Epochs:
         """The planned steps of a run with a bar of this total; None where the number of its epochs is not known."""
         return total * self.planned if self.planned else None if self._anew else total
 
-    def elapsed(self, seconds: float) -> float:
-        """A clock that begins anew with each epoch, as the time since the first."""
-        if seconds < self._clock_last and self._anew:
-            self._clock += self._clock_last + self._between + self._between_last
+    def elapsed(self, seconds: float, begins: bool = False) -> float:
+        """A clock that begins anew with each epoch, as the whole seconds since the first; `begins`: it does so here."""
+        last = self._clock_last
+        if begins or (seconds // 1 < last // 1 and self._anew):
+            self._clock += last + self._between + self._between_last
             self._between = self._between_last = 0.0
+        elif seconds // 1 == last // 1:
+            seconds = max(seconds, last)  # told more exactly before
         self._clock_last = seconds
-        return self._clock + seconds
+        return float(math.floor(self._clock + seconds))
 
     @property
     def summed(self) -> bool:
@@ -120,6 +137,21 @@ class Epochs:
     def total(self, mark: Mark) -> int | None:
         """The planned steps that a mark names (of one epoch, where the count begins anew)."""
         return mark.total + (self._offset or self._bar_offset) if mark.total is not None else None
+
+    def settle(self, build: RunBuilder, total: int | None, rows: int, bar: int | None) -> None:
+        """Tell the run its planned steps and epochs: `total` as its rows name them, `bar` as a bar does where it has none."""
+        named = build.settings.get("epochs")
+        if named is not None and self.planned is None and isinstance(named.value, int):
+            self.planned_elsewhere = named.value
+        planned = self.whole(total, rows)
+        if planned is None and bar is not None:
+            planned = self.planned_by(bar)
+        if planned is not None:
+            build.setting("total_steps", planned, say("the step count's own total"), replace=True)
+        if self.summed and not build.noted("info", _SUMMED):
+            build.note("info", _SUMMED)
+        if self.planned is not None:
+            build.setting("epochs", self.planned, say("epoch e/E"), replace=True)
 
     def whole(self, total: int | None, rows: int) -> int | None:
         """The planned steps of the run: over all epochs, once that is known to be meant."""

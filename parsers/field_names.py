@@ -22,11 +22,11 @@ WORDS: Final = {
     "accuracy": "acc", "accuracies": "acc", "accs": "acc", "successes": "success", "succ": "success",
     "ratios": "ratio", "frac": "fraction", "prob": "probs", "logprob": "logprobs", "logp": "logprobs",
     "logps": "logprobs", "gradient": "grad", "gradients": "grad", "grads": "grad", "norms": "norm", "gnorm": "grad_norm",
-    "gn": "grad_norm", "gradnorm": "grad_norm", "div": "divergence", "kld": "kl", "losses": "loss", "ent": "entropy",
+    "gn": "grad_norm", "grdn": "grad_norm", "gradnorm": "grad_norm", "div": "divergence", "kld": "kl", "losses": "loss", "ent": "entropy",
     "memory": "mem", "vram": "mem", "second": "seconds", "sec": "seconds", "secs": "seconds", "iters": "iter",
-    "iteration": "iter", "iterations": "iter", "it": "iter", "steps": "step", "updates": "update", "epochs": "epoch",
+    "iteration": "iter", "iterations": "iter", "it": "iter", "steps": "step", "updates": "update", "updt": "update", "epochs": "epoch", "epch": "epoch",
     "ckpt": "checkpoint", "checkpoints": "checkpoint", "validation": "eval", "val": "eval", "valid": "eval",
-    "evaluation": "eval", "test": "eval", "testing": "eval", "reference": "ref", "timing": "time", "timings": "time",
+    "evaluation": "eval", "evals": "eval", "evaluations": "eval", "test": "eval", "testing": "eval", "reference": "ref", "timing": "time", "timings": "time",
     "times": "time", "duration": "time", "durations": "time", "dur": "time", "walltime": "wall_time", "wallclock": "wall_clock", "cumulative": "cum", "secondes": "seconds",
     "learning": "learning", "lrs": "lr", "clipped": "clip", "clipping": "clip", "clips": "clip", "weights": "weight",
     "truncation": "truncated", "trained": "train", "updated": "update", "sampled": "sample", "truncate": "truncated", "trunc": "truncated",
@@ -196,7 +196,9 @@ PHASES: Final[tuple[tuple[str, frozenset[str]], ...]] = tuple(
 #: What counts steps under the head of times (`time/iterations` of Stable-Baselines3): the rank as the step's number.
 COUNTED: Final = {"total_timesteps": 1, "timesteps": 1, "iterations": 2, "updates": 3, "steps": 4, "episodes": 5}
 #: Words of counts and rates that are no seconds, whatever they are grouped with.
-NO_TIMES: Final = frozenset({"fps", "sps", "count", "calls", "samples", "epochs", "frames", "games", "tok"})
+NO_TIMES: Final = frozenset(
+    {"fps", "sps", "speed", "throughput", "hz", "count", "calls", "samples", "epochs", "frames", "games", "tok"}
+)
 #: Words that say a key is a time. `t` only in front, `s` and `ms` only at the end.
 TIME_WORDS: Final = frozenset({
     "time", "seconds", "took", "latency"
@@ -219,6 +221,10 @@ CLOCK_WORDS: Final = TIME_UNITS | {
 STEP_WORDS: Final = frozenset({
     "step", "iter", "total", "full", "whole", "all", "per", "cycle"
 })  # fmt: skip
+#: Words over a group of times that say nothing of what was timed: `phase_seconds/step_total`, `timers/rollout`.
+GROUP_WORDS: Final = frozenset({
+    "phase", "phases", "timer", "timers", "stage", "stages", "profile", "profiling", "breakdown", "span", "spans"
+})  # fmt: skip
 LEN_WORDS: Final = frozenset({
     "response", "completion", "reply", "output", "generation", "gen", "answer", "rollout", "text"
 })  # fmt: skip
@@ -235,7 +241,7 @@ UNITS: Final[dict[str, tuple[str, float]]] = {
     **dict.fromkeys(("ms/step", "ms/it", "ms/iter"), ("mean_step", 0.001)),
     **dict.fromkeys(("it/s", "iter/s", "steps/s", "step/s", "its/s", "steps/sec", "it/sec"), ("step_rate", 1.0)),
     **dict.fromkeys(("tok/s", "toks/s", "tokens/s", "token/s", "tok/sec", "tokens/sec", "tps", "t/s", "tokens/second"), ("tok_s", 1.0)),
-    **dict.fromkeys(("ktok/s", "k tok/s", "ktokens/s"), ("tok_s", 1000.0)),
+    **dict.fromkeys(("ktok/s", "k tok/s", "ktokens/s", "k toks/s", "k tokens/s", "k tok/sec", "k toks/sec", "k tokens/sec"), ("tok_s", 1000.0)),
     "%": ("share", 0.01),
     **dict.fromkeys(("tok", "toks", "tokens", "token", "tokens/sample", "tok/sample", "tokens/seq", "tks"), ("len", 1.0)),
     **dict.fromkeys(("w", "words", "chars", "characters", "字", "字符"), ("words", 1.0)),

@@ -104,12 +104,12 @@ def _rate(spelled: str, scale: float) -> Meaning:
     """Tokens a second: of generation or of training when the key says so; else it is only known to be a rate."""
     words = set(re.split("[_/]", spelled))
     if words & {"gpu", "dp", "per", "prompt", "input"} - {"per" if "seconds" in words else ""}:
-        return EXTRA
+        return replace(EXTRA, scale=scale)
     if words & {"gen", "generation", "rollout", "decode", "output", "sampling", "inference", "vllm"}:
         return Meaning("column", "gen_tok_s", 0, scale)
     if words & {"train", "training", "learner", "update"}:
         return Meaning("column", "train_tok_s", 0, scale)
-    return EXTRA
+    return replace(EXTRA, scale=scale)
 
 
 def _length(spelled: str, scale: float) -> Meaning:
@@ -189,6 +189,8 @@ def by_name(spelled: str) -> Meaning:
 
 def _by_words(parts: list[str]) -> Meaning:
     words = [word for part in parts for word in part.split("_")]
+    if "env" in parts[:-2] and _is_time(words):  # `env/all/time/check_answer_s`: a mean over the environments
+        return EXTRA
     if set(words) & {"eval"}:
         return EXTRA if not _is_time(words) else Meaning("phase", "evaluation")
     if role := _clock_word(words):
@@ -201,8 +203,16 @@ def _by_words(parts: list[str]) -> Meaning:
     if "tok" in words and set(words) & {"s", "seconds"}:
         return _rate("_".join(words), 1.0)
     if _is_time(words):
-        return _phase(words)
+        return _phase(_ungrouped(parts, words))
     return _metric(words) or EXTRA
+
+
+def _ungrouped(parts: list[str], words: list[str]) -> list[str]:
+    """The words of a time without those that only say that times are grouped here: `phase_seconds/step_total`."""
+    if len(parts) == 1:
+        return words
+    head = [word for word in parts[0].split("_") if word not in names.GROUP_WORDS]
+    return [*head, *words[parts[0].count("_") + 1 :]]
 
 
 def _is_time(words: list[str]) -> bool:
@@ -211,17 +221,22 @@ def _is_time(words: list[str]) -> bool:
     return not names.TIMED.isdisjoint(words) or words[0] == "t" or words[-1] in {"s", "ms"}
 
 
+#: Words of a time that is the step's as a whole: `time/training_loop/total`.
+_OF_STEPS: Final = names.STEP_WORDS | {"train", "training", "loop"}
 #: Words of a timed key that say nothing of what was timed.
 _NO_PARTS: Final = frozenset({"s", "ms", "t", "for", "to", "perf", "wall", "clock", "elapsed", "this"})
+#: Words of shares and of how far times lie apart, which are no seconds that a step took.
+_NO_SECONDS: Final = frozenset({"ratio", "fraction", "pct", "std"})
+_PERCENTILES: Final = re.compile(r"(?:^|_)p\d{2,3}(?:_|$)")
 
 
 def _phase(words: list[str]) -> Meaning:
     """The phase that the words of a timed key name; the whole step when they name none but `step` or `total`."""
-    if "ratio" in words or "fraction" in words or "pct" in words or words[-1] == "min":  # the smallest, or minutes
-        return EXTRA
+    if not _NO_SECONDS.isdisjoint(words) or words[-1] == "min" or _PERCENTILES.search("_".join(words)):
+        return EXTRA  # `min`: the smallest, or minutes
     scale = _SUFFIX["ms"] if words[-1] == "ms" else 1.0
     core = {word for word in words if word not in names.TIME_WORDS | _STATS | _NO_PARTS}
-    if not core or (core <= names.STEP_WORDS | {"train", "training"} and core & names.STEP_WORDS):
+    if not core or (core <= _OF_STEPS and core & names.STEP_WORDS):
         if "total" in core and core & {"train", "training"} and core <= {"total", "train", "training"}:
             return Meaning("clock", "elapsed_s", 1, scale)
         return Meaning("clock" if core <= {"total"} else "column", "step_s", 1, scale)
@@ -311,7 +326,8 @@ def _policy_rule(core: frozenset[str], stat: str) -> Meaning | None:
 _PLAIN: Final[dict[str, tuple[frozenset[str], ...]]] = {
     "ratio": (frozenset({"ratio"}), frozenset({"ratio", "importance"}), frozenset({"ratio", "is"}), frozenset({"ratio", "probs"})),
     "entropy": (frozenset({"entropy"}), frozenset({"entropy", "tok"})),
-    "loss": (frozenset({"loss"}), frozenset({"loss", "total"}), frozenset({"loss", "pg"}), frozenset({"loss", "surrogate"}), frozenset({"loss", "grad"})),
+    "loss": (frozenset({"loss"}), frozenset({"loss", "total"}), frozenset({"loss", "pg"}), frozenset({"loss", "surrogate"}), frozenset({"loss", "grad"}),
+             frozenset({"loss", "iter"})),
     "grad_norm": (frozenset({"grad", "norm"}), frozenset({"grad_norm"}), frozenset({"grad", "norm", "total"})),
     "lr": (frozenset({"lr"}), frozenset({"learning", "rate"})),
     "clipfrac": (frozenset({"clip", "fraction"}), frozenset({"clipfrac"}), frozenset({"pg", "clip", "fraction"}), frozenset({"pg", "clipfrac"}),

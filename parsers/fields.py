@@ -29,6 +29,10 @@ _RECENT: Final = re.compile(r"(?:最近|近|过去)\s*\d+\s*(?:轮|步|回合|�
 _BLANK: Final = re.compile(r"[\s_\-.·:#?*`'\"，。、]+")
 #: A count that a writer groups with its times.
 _COUNTED: Final = re.compile(rf"(?:\w+/)?(?:time|times|timing|misc)/(?:n_|num_)?({'|'.join(names.COUNTED)})")
+#: How many of something were done, grouped with times: `elapsed/policy_updates`.
+_HOW_MANY: Final = re.compile(
+    r"(?:.*[/_])?(?:time|times|timing|misc|elapsed)/(?:\w+_)?(?:updates|steps|timesteps|episodes|iterations|epochs|batches)"
+)
 _CJK: Final = re.compile("[一-鿿]")
 _CHINESE: Final = re.compile("|".join(sorted(names.CHINESE, key=len, reverse=True)))
 
@@ -74,9 +78,12 @@ def resolve(key: str, unit: str = "") -> Meaning:
     if by_unit is not None:
         return by_unit(spelled, scale)
     if measure:  # a unit that says nothing more than the number: thousands, words
-        return EXTRA if measure == "words" else scaled(by_name(spelled), scale)
+        meaning = by_name(spelled)
+        return EXTRA if measure == "words" else replace(meaning, scale=meaning.scale * scale)
     if counted := _COUNTED.fullmatch(key.strip().lower()):
         return Meaning("step", "step", names.COUNTED[counted.group(1)])
+    if _HOW_MANY.fullmatch(key.strip().lower()):
+        return EXTRA
     meaning = by_name(spelled)
     if meaning.kind == "step" and key.rstrip().lower().endswith("steps"):  # more often how many than which
         return replace(meaning, rank=6) if "/" not in key else meaning

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Final
 
 from parsers import clocks, day_times, fields, settings
@@ -10,11 +11,13 @@ from parsers.dicts import flatten
 from parsers.epochs import InEpochs
 from parsers.evaluations import Evaluations, with_sparse
 from parsers.fields import spell
+from parsers.nesting import runs_beside
 from parsers.pipelined import unpipelined
 from parsers.renames import Resolver
 from parsers.row_axis import TOTAL, on_counter
 from parsers.rows import RowWriter
 from parsers.sorting import Sorted, sort_out
+from parsers.spans import spread
 from parsers.text import stamp, stamp_has_zone
 from parsers.trackers import MetricRows, number
 from timeledger.run import Run
@@ -30,6 +33,8 @@ _STAMPS: Final = frozenset(
 _TEXTS: Final = ("prompt", "completion", "response", "output", "input", "question", "answer", "messages", "conversation",
                  "generated_text", "trajectory", "prompts", "completions", "responses")  # fmt: skip
 _TRAINER: Final = frozenset({"loss", "lr", "grad_norm", "step_s", "kl", "entropy", "clipfrac"})
+#: Times of one evaluation that lie so close together are one time.
+_SAME: Final = 0.01
 _RANKS: Final = ("rank", "global_rank", "local_rank", "process_index", "dp_rank")
 #: Rows of something else than training steps, by the words of their kind.
 _KINDS: Final = ("type", "event", "kind", "split", "phase", "mode", "stage", "prefix")
@@ -37,6 +42,9 @@ _NOT_TRAINING: Final = (
     "eval", "evaluation", "val", "validation", "test", "config", "sample", "completion", "progress", "summary",
 )  # fmt: skip
 
+#: The worst name of a step that numbers training steps and no parts of them; so many unknown numbers make a row.
+AXIS: Final = 2
+_SEVERAL: Final = 2
 #: Kinds of the objects with which a run begins, and ends.
 _BEGINS: Final = frozenset({"config", "configuration", "args", "arguments", "hparams", "hyperparameters", "settings", "setup",
                             "start", "run_start", "train_start", "training_start", "begin"})  # fmt: skip
@@ -57,6 +65,8 @@ class JsonRun:
         self._rank: int | None = None
         self._history: MetricRows | None = None
         self._count = 0
+        #: how well the best of the names names the step that rows with known metrics go by
+        self._axis = AXIS
 
     def take(self, record: dict[str, Any], no: int) -> None:
         """Read one object, from line `no`."""
@@ -78,8 +88,14 @@ class JsonRun:
         if other(record, values):
             self._evaluation(kind_of(record), values, no)
             return
-        if values.known or (values.step is not None and values.step == self._rows.last):
+        if values.known or (values.step is not None and values.step == self._rows.last) or self._dated(record, values):
             self._row(values, no)
+
+    def _dated(self, record: dict[str, Any], values: Sorted) -> bool:
+        """True for a row of unknown metrics on the axis of the others: it tells when its step was done."""
+        if values.known and values.step is not None:
+            self._axis = min(self._axis, values.step_rank)
+        return values.step_rank <= self._axis and is_dated(record, values)
 
     def _sorted(self, record: dict[str, Any]) -> Sorted:
         clock = day_times.key_of(record)
@@ -108,7 +124,9 @@ class JsonRun:
         if kind.startswith(("eval", "val", "test")) or (not kind and values.extra and _only_eval(values)):
             own = [seconds for phase, seconds in values.phases.values() if phase == "evaluation"]
             own += [seconds for key, seconds in values.clocks.items() if key.startswith(clocks.STEP)]
-            took = own[0] if len(own) == 1 else values.columns.get("step_s")
+            one = own and max(own) - min(own) <= _SAME * max(own)  # a function and the one it calls are both timed
+            took = max(own) if one else values.columns.get("step_s")
+            took = None if runs_beside(values) else took
             self._evaluations.tell(values.step, took, line=no, at=values.at, text=kind)
 
     def _of_tracker(self, record: dict[str, Any]) -> bool:
@@ -149,7 +167,7 @@ class JsonRun:
     def run(self) -> Run:
         """The run so far: times whose role was open are settled from all rows."""
         if self._history is not None:
-            return self._history.run()
+            return with_sparse(self._history.run())
         if self._rows.total is not None:
             self.build.setting("total_steps", self._rows.total, say("the rows' own total"), replace=True)
         run = self.build.run()
@@ -170,7 +188,7 @@ def config_settings(build: RunBuilder, config: Any, source: str) -> None:
 
 def inner(record: dict[str, Any]) -> dict[str, Any]:
     """The record without one wrapping level (`{"step": 3, "metrics": {..}}`)."""
-    flat = dict(record)
+    flat = spread(dict(record))
     for key in ("metrics", "data", "logs", "log", "scalars", "stats", "values", "train"):
         if isinstance(inner := flat.get(key), dict):
             del flat[key]
@@ -196,6 +214,19 @@ def other(record: dict[str, Any], values: Sorted) -> bool:
 
 def _only_eval(values: Sorted) -> bool:
     return all(spell(key).startswith("eval") for key in values.extra)
+
+
+def is_dated(record: dict[str, Any], values: Sorted) -> bool:
+    """True for several numbers, whatever they are, beside the training's own step and a moment, in a row of no other kind."""
+    if values.step is None or values.step_rank > AXIS or len(values.extra) < _SEVERAL or kind_of(record):
+        return False
+    return not is_sample(record, values) and (values.at is not None or _moment(record) is not None)
+
+
+def _moment(record: dict[str, Any]) -> datetime | None:
+    """A time stamp written as text."""
+    found = (stamp(raw) for key, raw in record.items() if isinstance(raw, str) and key.lower().lstrip("_") in _STAMPS)
+    return next((at for at in found if at is not None), None)
 
 
 def is_sample(record: dict[str, Any], values: Sorted) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.build import RunBuilder, run_name
 from parsers.dicts import flatten
-from parsers.json_run import JsonRun, inner, is_sample
+from parsers.json_run import JsonRun, inner, is_dated, is_sample
 from parsers.lines import LineReader
 from parsers.renames import resolver
 from parsers.runs_apart import RunKeys, label
@@ -79,7 +79,7 @@ def _tells(record: dict[str, Any], values: Sorted) -> bool:
     if is_sample(record, values):
         return False
     strong = sum(column not in {"epoch", "acc"} for column in values.columns) + len(values.phases) + len(values.clocks)
-    return strong > 0 and (values.step is not None or strong >= 3)
+    return (strong > 0 and (values.step is not None or strong >= 3)) or is_dated(record, values)
 
 
 def is_metric(record: dict[str, Any]) -> bool:

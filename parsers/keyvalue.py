@@ -9,6 +9,7 @@ from typing import Final
 
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.keyvalue_reader import KeyValueReader
+from parsers.keyvalue_runs import KeyValueRuns
 from parsers.text import Piece
 
 #: A source of so few lines may be a run although it names no step.
@@ -50,7 +51,7 @@ KEYVALUE: Final = Format(
     title="Hand-written loop",
     kind="lines",
     recognises=recognises,
-    open=KeyValueReader,
+    open=KeyValueRuns,
     reads="one line or block a step in any syntax: `step 3 | len 152 | reward 0.53 | time 33.1s`, `[step 3/200] loss=0.1 dt=12s`, "
     "dicts, progress bars with metrics, markdown tables; English and Chinese names; phases with a unit (`rollout=12.0s`)",
     lacks="whatever is not printed; without any time the progress bar's clock or the logger's time stamps are used",

@@ -9,15 +9,18 @@ from typing import Final, Literal
 
 from parsers import clocks
 from parsers.counters import COUNT, PLANNED
+from parsers.field_names import UNITS
 from parsers.fields import resolve, spell
 from parsers.marks import Mark
 from parsers.noise import is_noise, is_prose, is_sample
 from parsers.pairs import Scan, scan
 from parsers.prefixes import strip_prefix, take_moments
+from parsers.rates import RATE
 from parsers.renames import Resolver
 from parsers.sorting import Pair, Sorted, sort_out
 from parsers.text import Bar, bars, stamp, strip_actor
 from parsers.values import Value
+from timeledger import units
 from timeledger.units import seconds
 
 _LONGEST: Final = 20_000
@@ -41,6 +44,7 @@ _EVAL_STEP: Final = re.compile(
 )
 #: `step 250: train loss 2.85, val loss 3.00` between the lines of a loop that counts its steps otherwise.
 VALIDATES: Final = re.compile(r"\b(?:val|valid|validation|eval|test)[ _-]?loss\b", re.IGNORECASE)
+_VALIDATED: Final = re.compile(rf"({VALIDATES.pattern})\s*[:=]?\s*(\d{{1,9}}\.\d{{1,12}})(?![\w.])", re.IGNORECASE)
 #: What an evaluation tells; without one of these a numbered `test` is some other program's.
 _EVALUATED: Final = re.compile(r"(?:reward|loss|acc|pass@|score|return|\bkl\b).*(?:\d\.\d|\d\s?%)", re.IGNORECASE)
 _EPOCH_SUMMARY: Final = re.compile(
@@ -57,6 +61,11 @@ _TELLING: Final = frozenset({"return", "returns", "tok/seconds", "tok_per_second
 _SUM: Final = re.compile(r"^[-+*/×÷]$|(?:^|\s)[-+*/×÷] \d+(?:\.\d+)?(?: |$)")
 #: Keys that tell of an epoch what it came to.
 _OF_EPOCH: Final = frozenset({"train", "training", "eval", "ppl", "perplexity", "train_ppl"})
+#: Words in the names of what training, or an evaluation of it, tells.
+_OF_TRAINING: Final = frozenset(
+    {"acc", "loss", "reward", "score", "return", "correct", "solved", "eval", "ppl", "perplexity"}
+)
+_BREAKS: Final = re.compile("[/_]")
 _BAR_NOISE: Final = re.compile(
     r"map|filter|tokeniz|load|captur|processed|generat|download|fetch|eval|valid|warm|shard|upload|convert|sav|preproc|roll|sampl|"
     r"test|gather|collect|scor|infer|compil|prefill|decod|examples|files",
@@ -124,7 +133,7 @@ def _read(text: str, look: Resolver) -> Line | None:
         {key: parent for key, parent in found.parents.items() if parent in values.phases and key in values.phases}
     )
     if values.step is not None and values.step_rank < (6 if found.mark is None else found.mark.rank):
-        found.mark = Mark(values.step, values.total, values.step_rank)
+        found.mark = Mark(values.step, values.total, values.step_rank, rough=values.rough)
     _time_of_part(values, found.tag)
     if found.beside is not None:
         values.extra[COUNT] = float(found.beside.step)
@@ -143,10 +152,12 @@ def _read(text: str, look: Resolver) -> Line | None:
     if bar is not None:
         line.kind = "mark"
         return line
-    if _EVAL.match(text) or _only_eval(values):
+    if (begins := _EVAL.match(text)) or _only_eval(values):
         line.kind = "eval"
         if found.mark is None and (of := _EVAL_STEP.match(text)):
             line.mark = Mark(int(of[1]), None, 0 if of[2] else UNSURE)
+        elif begins and (mark := found.mark) is not None and mark.word == "batch" and mark.total is not None:
+            mark.rank = UNSURE  # a batch of the evaluation
         line.telling = _EVALUATED.search(text) is not None
         timed = _time_of_evaluation(values, found)
         return line if line.mark is not None or line.telling or timed else None
@@ -156,8 +167,10 @@ def _read(text: str, look: Resolver) -> Line | None:
         return _epoch_alone(line)
     share = found.words / max(1, found.words + found.key_words + len(found.pairs))
     line.kind = _kind_of(line, found, share, telling)
-    if line.kind == "noise" and line.mark is not None and VALIDATES.search(text):
-        line.kind, line.telling = "eval", True
+    if line.mark is not None and VALIDATES.search(text):
+        _tell_validated(values, text)
+        if line.kind == "noise":
+            line.kind, line.telling = "eval", True
     if (
         line.kind in {"row", "metrics"}
         and not found.has_dict
@@ -165,7 +178,17 @@ def _read(text: str, look: Resolver) -> Line | None:
         and not (line.mark and line.known >= 3)
     ):
         return None
+    if line.kind == "row":
+        _tell_rate(values, found)
     return line if line.kind != "noise" else _epoch_alone(line)
+
+
+def _tell_rate(values: Sorted, found: Scan) -> None:
+    """A rate of tokens that stands without a name: `| 37.5k tok/s |`."""
+    for value, _ in found.bare:
+        measure, scale = UNITS.get(value.unit.lower(), ("", 1.0))
+        if measure == "tok_s":
+            values.extra.setdefault(RATE, value.number * scale)
 
 
 def _epoch_alone(line: Line) -> Line | None:
@@ -228,6 +251,8 @@ def _kind_of(line: Line, found: Scan, share: float, telling: int) -> Kind:
         return "row"
     if mark is not None and mark.total is not None and "remaining_s" in line.values.extra and found.words == 0:
         return "row"
+    if mark is not None and not mark.colon and found.piped and share < _PROSE and _is_timed(line, found):
+        return "row"
     if mark is not None and not line.known and found.words <= 5 and not found.sub and not found.pairs:
         return "mark"
     if mark is None and found.head == "epoch" and share < _PROSE and (line.known >= 3 or _tells_epoch(line)):
@@ -240,6 +265,23 @@ def _kind_of(line: Line, found: Scan, share: float, telling: int) -> Kind:
     ):
         return "metrics"
     return "other" if mark is None and found.pairs and found.words == 0 and not found.sub else "noise"
+
+
+def _is_timed(line: Line, found: Scan) -> bool:
+    """`step 5 | sample_acc: 85% | test: 91.0% | 351s elapsed`: a time with its unit beside metrics without a column."""
+    glued = any(value.glued and _is_time(value) for value, _ in found.bare) or _sure_clocks(found) > 0
+    return (
+        glued
+        and bool(line.values.clocks)
+        and any(_OF_TRAINING & {*_BREAKS.split(spell(key))} for key, _ in found.pairs)
+    )
+
+
+def _tell_validated(values: Sorted, text: str) -> None:
+    """`Val loss 9.2` without a sign between is no pair, beside the step's own loss it is one."""
+    beside = _VALIDATED.search(text)
+    if beside is not None and not any(spell(key).startswith("eval") for key in values.extra):
+        values.extra[beside[1].lower()] = float(beside[2])
 
 
 def _tells_epoch(line: Line) -> bool:
@@ -266,6 +308,7 @@ def _only_eval(values: Sorted) -> bool:
 def _with_bare(found: Scan) -> list[Pair]:
     """The pairs, with the times that stand without a key: `| 33.1s |` a step's, a last `| 628s` more likely the run's."""
     pairs = list(found.pairs)
+    of_epoch = found.mark is None and found.head == "epoch" and len(pairs) > 1  # more than its number
     for value, last in found.bare:
         if value.unit in {"s/step", "s/it", "s/iter", "sec/step", "ms/step", "秒/步"}:
             pairs.append(Pair("s/step", value))
@@ -273,8 +316,7 @@ def _with_bare(found: Scan) -> list[Pair]:
             value.unit
             and value.unit not in {"%"}
             and _is_time(value)
-            and found.mark is not None
-            and found.mark.rank < 8
+            and ((found.mark is not None and found.mark.rank < 8) or of_epoch)
         ):
             whole = last and value.glued and not value.decimals
             pairs.append(Pair("elapsed" if whole else "time", value))
@@ -291,6 +333,13 @@ def _is_time(value: Value) -> bool:
 _NOTEBOOK: Final = re.compile(
     r"\[\s*(?P<n>\d{1,12})/(?P<total>\d{1,12})\s+(?P<elapsed>[\d:]+) < (?P<left>[\d:]+|\?), +[\d.]+ it/s"
 )
+#: The bar of a logger without a terminal, its counts to three digits: `Progress on: 16.4kit/200kit rate:0.6it/s
+#: remaining:82:11:57 elapsed:7:07:06`.
+_LOGGED: Final = re.compile(
+    r"Progress on:(?P<desc>[^/]*) (?P<n>\d[\d.]*[kMG]?)it/(?P<total>\d[\d.]*[kMG]?)it rate:\S+ "
+    r"remaining:(?P<left>[\d:]+|\?) elapsed:(?P<elapsed>[\d:]+)"
+)
+_THOUSANDS: Final = {"k": 1e3, "M": 1e6, "G": 1e9}
 _DESC_WORD: Final = re.compile(r"train|epoch|step|grpo|ppo|rl\b|iter|loss|reward|optim|policy", re.IGNORECASE)
 
 
@@ -302,6 +351,8 @@ def _training_bar(text: str) -> tuple[Bar | None, str | None]:
             return Bar(
                 "train", int(shown["n"]), int(shown["total"]), elapsed, left, None, "it/s", "", *shown.span()
             ), ""
+    if logged := _LOGGED.search(text):
+        return _logged_bar(logged), ""
     if "it" not in text or "[" not in text or ("<" not in text and "it [" not in text):
         return None, text
     found = bars(text)
@@ -315,6 +366,20 @@ def _training_bar(text: str) -> tuple[Bar | None, str | None]:
     if _BAR_NOISE.search(bar.desc) and not _DESC_WORD.search(bar.desc):
         return None, None
     return bar, around
+
+
+def _logged_bar(shown: re.Match[str]) -> Bar | None:
+    n, total = (_shortened(shown[name]) for name in ("n", "total"))
+    elapsed, left = seconds(shown["elapsed"]), seconds(shown["left"])
+    if n is None or total is None or elapsed is None:
+        return None
+    return Bar(shown["desc"].strip() or "train", n, total, elapsed, left, None, "it/s", "", *shown.span())
+
+
+def _shortened(text: str) -> int | None:
+    """A count as `16.4k`."""
+    value = units.number(text.rstrip("kMG"))
+    return None if value is None else round(value * _THOUSANDS.get(text[-1], 1.0))
 
 
 def _bar_row(line: Line, bar: Bar) -> None:

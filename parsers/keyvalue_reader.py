@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from parsers import clocks, deepspeed, fields
+from parsers import around, clocks, deepspeed, endings, rates
 from parsers.base import Origin
 from parsers.build import RunBuilder
 from parsers.countdown import counted_down
 from parsers.counters import renumbered
+from parsers.endings import CHINESE, ENGLISH
 from parsers.epochs import Epochs
 from parsers.evaluations import Evaluations, believed, rare, with_sparse
 from parsers.keyvalue_lines import UNSURE, VALIDATES, Line, read_line
@@ -19,12 +20,14 @@ from parsers.moments import yearless
 from parsers.nearby import BEGINS, Nearby, of_day
 from parsers.prose import may_tell
 from parsers.renames import resolver
+from parsers.rounded import RoundedSteps
 from parsers.rows import RowWriter
 from parsers.shapes import Shapes
 from parsers.sorting import Sorted, merge
+from parsers.stand_in import Instead, StandIn
 from parsers.stepless import is_certain, take_generation
 from parsers.tables import TextTable
-from parsers.text import Piece, YearlessClock, stamp, stamp_has_zone
+from parsers.text import Piece, YearlessClock, stamp_has_zone
 from parsers.training_bars import Bars
 from parsers.uncounted import ENOUGH, Uncounted
 from parsers.vllm import EngineLines, mentions_engine
@@ -35,9 +38,8 @@ _WORST: Final = 99
 _DIGITS: Final = re.compile(r"\d+")
 #: A logger's stamp ends within so many characters.
 _PREFIXED: Final = 40
-_SUMMED: Final = say(
-    "every epoch has a bar of its own: their times are added up, and with them those of evaluations between"
-)
+#: A row that tells so many things is one although it tells others than the rows before the run's end.
+_TELLS: Final = 3
 _GUESSED: Final = say("no step number in the log: rows are counted")
 
 
@@ -51,7 +53,7 @@ class KeyValueReader(LineReader):
         self._look = resolver(origin.mapping)
         self._clock = YearlessClock(origin.modified)
         self._engine = EngineLines(self.build)
-        self._engines = True
+        self.engines = True
         self._table = TextTable(self._look)
         self._shapes = Shapes(lambda text: read_line(text, self._look))
         self._restart()
@@ -77,18 +79,25 @@ class KeyValueReader(LineReader):
         self.evaluated = False
         self._epochs = Epochs()
         self._bars = Bars(self.build, self._epochs)
+        self._stand_in = StandIn(self.build)
+        self._rounded = RoundedSteps(self.build)
+        self.ending = endings.Ending(self.build, self._epochs, lambda: self.rows)
 
     def feed(self, data: bytes) -> None:
         """Take a block of whole lines."""
-        self._engines = mentions_engine(data)
+        self.engines = mentions_engine(data)
         super().feed(data)
 
     def take(self, piece: Piece) -> None:
         """Read one piece."""
         no, text = piece
-        if self._engines and self._engine.take(text, no, self._clock):
+        if self.engines and self._engine.take(text, no, self._clock):
             self._open = False
+            if self._near is not None:
+                self._near.see(text)
             return
+        if (ENGLISH in text or CHINESE in text) and self.rows:
+            self.ending.hear(text)
         if "100%|" in text:
             self._evaluations.full_bar(text, line=no)
         raw = text.encode(errors="replace")
@@ -110,24 +119,20 @@ class KeyValueReader(LineReader):
             self._take_row(cells, no)
         elif (line := read_line(text, self._look)) is None:
             self._epochs.beside(text)
-            self._date(text)
+            if self._near is not None and self._mark is not None and self._rows.last == self._mark:
+                deepspeed.date(self.build, self._mark, text)
             self._prose(text, no)
         else:
             if not self._table.is_open and not line.dated:  # the numbers of a stamp are no values
                 self._shapes.learn(text, raw)
             self._say(line, text, no)
 
-    def _date(self, text: str) -> None:
-        """The engine's own report behind a row that carries no time says when it was done."""
-        if self._near is None or self._mark is None or self._rows.last != self._mark or not deepspeed.reports(text):
-            return
-        if (at := stamp(text)) is not None:
-            self.build.row(self._mark, {}, at=at)
-            self.build.zone_known = self.build.zone_known and stamp_has_zone(text)
-
     def _say(self, line: Line, text: str, no: int) -> None:
         if line.headed and line.values.epoch is not None:
             self._epochs.told(line.values.epoch, line.epochs)
+            self._stand_in.heading(line.values.epoch, line.epochs)
+        elif not self._rows.rows:
+            self._stand_in.under(line, no)
         if line.kind == "epoch" or (line.kind == "other" and not self._open):
             self._prose(text, no)
             return
@@ -156,6 +161,8 @@ class KeyValueReader(LineReader):
         mark = line.mark or Mark(line.values.epoch or 0, line.epochs, 9, "epoch")
         if mark.rank >= 8 and self._family < 8:
             line.sub, line.values.step = True, None  # `0: kl=..` within a loop that names its steps
+            if line.mark is None:  # what an epoch took is no time of its last step
+                line.values.clocks.clear()
             self._metrics(line, no)
             return
         if mark.rank < self._family:
@@ -163,8 +170,12 @@ class KeyValueReader(LineReader):
         elif mark.rank > self._family:
             if VALIDATES.search(line.text):
                 self._evaluation(line, no)
+            elif line.bar is not None:
+                self._bars.elapsed(line.bar)
             return
-        if line.bar is None and self._rows.is_foreign(self._epochs.peek(mark), line.values):
+        mark.step = self._rounded.step(mark, line.values, no)
+        foreign = line.bar is None and self._rows.is_foreign(self._epochs.peek(mark), line.values)
+        if (foreign and not (self.ending.over and line.known >= _TELLS)) or not self.ending.row(mark, no):
             return
         step = self._epochs.step(mark)
         if mark.epoch is not None:
@@ -196,6 +207,8 @@ class KeyValueReader(LineReader):
     def _write(self, step: int, line: Line, no: int, *, first: bool = False) -> None:
         values = line.values
         if first and self._waiting is not None and not line.sub:
+            if not self._rows.rows and no - self._waiting_line > endings.START_UP:
+                endings.forget_whole(self._waiting)
             merge(values, self._waiting)
             self._waiting = None
         if line.at is not None:
@@ -234,15 +247,19 @@ class KeyValueReader(LineReader):
         trusted = (
             line.pure and last is not None and mark.step > last and (self._rows.gap is None or style in self._heads)
         )
-        if (near and (line.pure or last is not None or line.bar is not None)) or trusted:
+        again = mark.step == self._mark  # `Iteration 1 metrics:` behind `Iteration 1/50`
+        if (near and (line.pure or last is not None or line.bar is not None)) or trusted or again:
             self._heads.add(style)
             self._mark, self._mark_rank, self._open = mark.step, mark.rank, line.bar is None
             if mark.total is not None and line.bar is None:
-                self._rows.total = max(mark.total, self._rows.total or 0)
+                self._rows.plan(mark.total)
 
     def _metrics(self, line: Line, no: int) -> None:
         """Metrics without a step: of the open block's step, of the step to come, or counted."""
         values = line.values
+        if self.ending.closes(values, self._rows):
+            self._open = False
+            return
         certain = is_certain(values)
         self._tell_time(line)
         if not (self._open or line.known >= 3 or certain):
@@ -262,7 +279,7 @@ class KeyValueReader(LineReader):
     def _alone(self, line: Line, no: int) -> None:
         """One or two metrics without a step: a setting in front of the rows, or one of many alike lines."""
         if not self._rows.rows:
-            self._setting(line.text, no)
+            around.setting(self.build, line.text, no)
         if self._family == _WORST and self._mark is None and self._waiting is None:
             for values, place in self._uncounted.take(line, no):
                 self._count(values, place)
@@ -299,16 +316,7 @@ class KeyValueReader(LineReader):
             return
         self._open = False
         if not self._rows.rows:
-            self._setting(text, no)
-
-    def _setting(self, text: str, no: int) -> None:
-        key, sep, raw = text.strip(" -*│|").partition(":" if ":" in text else "=")
-        name = fields.setting(key.rsplit("|", 1)[-1].strip()) if sep and len(key) < 80 else None
-        value = fields.setting_value(name, raw.strip(" ,'\"")) if name is not None else None
-        if name == "epochs" and "epochs" not in key.lower():  # the first one, not how many
-            return
-        if name is not None and value is not None:
-            self.build.setting(name, value, f"line {no}: {text.strip()[:80]}")
+            around.setting(self.build, text, no)
 
     def _evaluation(self, line: Line, no: int) -> None:
         """An evaluation of the step it names, else of the last one; lines of one evaluation are one event."""
@@ -316,9 +324,12 @@ class KeyValueReader(LineReader):
         if mark is not None and mark.rank >= UNSURE and mark.step != last:
             return  # a batch of it
         self.evaluated = self.evaluated or (line.telling and mark is not None and mark.rank < UNSURE)
+        if not self._rows.rows:
+            self._tell_time(line)
+            self._stand_in.evaluation(line, no)
         step = last if mark is None else mark.step
-        if step is None:
-            return
+        if step is None or (self.ending.over and last is not None and step < last):
+            return  # of a run to come
         took = next((seconds for phase, seconds in line.values.phases.values() if phase == "evaluation"), None)
         self._evaluations.tell(step, took, line=no, at=line.at, text=line.text.strip())
 
@@ -329,14 +340,24 @@ class KeyValueReader(LineReader):
             self._mark, self._mark_rank, self._open = cells.step, 0, False
 
     @property
+    def _instead(self) -> Instead | None:
+        """What stands for the rows where there are none, nor a bar that tells as much."""
+        return None if self._rows.rows or self._bars.shown else self._stand_in.found
+
+    @property
+    def _written(self) -> RowWriter:
+        found = self._instead
+        return self._rows if found is None else found.rows
+
+    @property
     def rows(self) -> int:
         """How many steps were found so far."""
-        return self._rows.rows
+        return self._written.rows
 
     @property
     def found(self) -> bool:
         """True when a metric of a step was found, be it without a step number, or a trainer's own progress."""
-        return self._rows.rows > 0 or self._waiting is not None or self._bars.shown
+        return self.rows > 0 or self._waiting is not None or self._bars.shown
 
     @property
     def shown(self) -> bool:
@@ -346,12 +367,12 @@ class KeyValueReader(LineReader):
     @property
     def richest(self) -> int:
         """How many things the step tells that tells most."""
-        return self._rows.richest()
+        return self._written.richest()
 
     @property
     def alike(self) -> bool:
         """True when the steps have numbers of their own and look like rows of one log."""
-        return not self._counted and self._rows.alike()
+        return not self._counted and self._written.alike()
 
     @property
     def counted(self) -> bool:
@@ -362,25 +383,18 @@ class KeyValueReader(LineReader):
 
     def runs(self) -> tuple[Run, ...]:
         """The run so far: times whose role was open are settled from all rows."""
-        build, rows = self.build, self._rows
-        if self._waiting is not None and (self._counted or not rows.rows):
+        build, rows, counts = self.build, self._rows, self._epochs
+        if (found := self._instead) is not None:
+            build, rows, counts = found.builder(), found.rows, found.epochs
+        elif self._waiting is not None and (self._counted or not rows.rows):
             build = self.build.fork()
             rows = RowWriter(build)
-            rows.write(
-                (self._rows.last or 0) + 1 if self._mark is None else self._mark, self._waiting, self._waiting_line
-            )
+            step = (self._rows.last or 0) + 1 if self._mark is None else self._mark
+            rows.write(step, self._waiting, self._waiting_line)
             build.note("guessed", _GUESSED, self._waiting_line)
-        epochs = build.settings.get("epochs")
-        if epochs is not None and self._epochs.planned is None and isinstance(epochs.value, int):
-            self._epochs.planned_elsewhere = epochs.value
-        total = self._epochs.whole(self._rows.total, self._rows.rows)
-        if total is None and self._bars.shown and not self._rows.rows and self._bars.total is not None:
-            total = self._epochs.planned_by(self._bars.total)
-        if total is not None:
-            build.setting("total_steps", total, say("the step count's own total"), replace=True)
-        if self._epochs.summed and not build.noted("info", _SUMMED):
-            build.note("info", _SUMMED)
-        if self._epochs.planned is not None:
-            build.setting("epochs", self._epochs.planned, say("epoch e/E"), replace=True)
+        bar = self._bars.total if self._bars.shown and not self._rows.rows else None
+        counts.settle(build, self._written.total, self.rows, bar)
+        self.ending.settle(build)
         run, planned = renumbered(build.run())
-        return (with_sparse(rare(believed(counted_down(clocks.settle(run, rows.step_key), planned)))),)
+        run = counted_down(clocks.settle(run, rows.step_key), planned)
+        return (with_sparse(rare(believed(rates.timed(run)))),)

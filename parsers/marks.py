@@ -22,11 +22,22 @@ _COUNTED: Final = r"[=:#]?\s*[\[(#]?\s*(?P<n>\d[\d,]*)(?:\s*(?:/|of)\s*(?P<total
 _MARK: Final = re.compile(
     r"(?<![\w/.\-])(?P<qualifier>(?:example|micro|inner|mini|sub|sgd|ppo|grad|accum\w*|grpo|eval|val|validation|test|warmup|env)[ _-])?"
     r"(?P<word>global[ _]step|(?:train|training|optimizer|optim|rl)[ _]step|step|iter(?:ation)?|update|it|episode|round|rollout|batch|epoch"
-    r"|步骤|步数|步|回合|轮次|轮|ステップ|스텝)(?P<sep>\s*)"
+    r"|步骤|步数|步|回合|轮次|轮|ステップ|스텝|ep(?=\s*[:#]?\s*\d{1,9}(?:/\d{1,9})?\s*[\[(]\s*(?:step|iter|batch)))(?P<sep>\s*)"
     + _COUNTED
     + r"(?![\w.%]|-\w|\s*(?:examples?|tokens?|epochs|updates)\b)",
     re.IGNORECASE,
 )
+#: `step:25K`, as a number that was rounded when it was shown.
+_ROUGH: Final = re.compile(
+    r"(?<![\w/.\-])(?P<word>(?:global|train|training)[ _]step|step|iter(?:ation)?|update)\s*[:=]?\s*"
+    r"(?P<n>\d{1,4}(?:\.(?P<rest>\d{1,3}))?)(?P<unit>[kKMB])(?![\w.%-]|\s*[/%])",
+    re.IGNORECASE,
+)
+#: What it needs: found faster.
+_ROUNDED: Final = re.compile(r"\d[kKMB](?!\w)")
+_UNITS: Final = {"k": 10**3, "K": 10**3, "M": 10**6, "B": 10**9}
+#: `Tokens / optimizer step: 32,768` is how many of them a step has.
+_PER: Final = re.compile(r"(?:\bper|\btokens ?/) $", re.IGNORECASE)
 _SMALL_MARK: Final = re.compile(_MARK.pattern)
 _CHINESE_MARK: Final = re.compile(
     r"[【\[(]?第\s*(?P<n>\d+)\s*(?:/\s*(?P<total>\d+)\s*)?(?P<word>步|轮|回合|次更新)(?:\s*[/,，]?\s*共\s*(?P<all>\d+)\s*(?:步|轮|回合|次))?[】\])]?"
@@ -52,6 +63,8 @@ class Mark:
     epoch: tuple[int, int | None] | None = None
     inside_epoch: bool = False
     colon: bool = False
+    #: of a number that was rounded when it was shown (`25K`): to multiples of this
+    rough: int = 0
 
 
 @dataclass(slots=True)
@@ -80,6 +93,9 @@ def take_marks(text: str) -> Marks:
         return Marks(mark, pair[0], False, f"{text[: match.start()]} | {text[match.end() :]}")
     epoch: tuple[int, int | None] | None = None
     found: list[Mark] = []
+    if _ROUNDED.search(text) and (rounded := _ROUGH.search(text)):
+        found.append(_rough(rounded))
+        text = f"{text[: rounded.start()]} | {text[rounded.end() :]}"
     pieces: list[str] = []
     sub, at = False, 0
     if text.isascii():  # small letters are found faster than letters of any size
@@ -90,10 +106,12 @@ def take_marks(text: str) -> Marks:
         step, total = _whole(match["n"]), _whole(match["total"] or match.groupdict().get("all"))
         if step is None or (total is not None and total < step) or match.start() < at:
             continue
+        if _PER.search(text, max(match.start() - 12, 0), match.start()):
+            continue
         pieces.append(text[at : match.start()])
         at = match.end()
         word, qualifier = match["word"].lower(), (match.groupdict().get("qualifier") or "").strip(" _-").lower()
-        if word == "epoch":
+        if word in {"epoch", "ep"}:  # `Ep 1 (Step 000005)`
             epoch = (step, total)
         elif qualifier and qualifier != "grpo":
             sub = True
@@ -106,6 +124,11 @@ def take_marks(text: str) -> Marks:
     best = _best(found, epoch)
     beside = next((mark for mark in found if mark is not best and mark.word in _UPDATES), None)
     return Marks(best, number, sub, " | ".join(pieces), planned, beside)
+
+
+def _rough(match: re.Match[str]) -> Mark:
+    word, rough = match["word"].lower(), _UNITS[match["unit"]] // 10 ** len(match["rest"] or "")
+    return Mark(round(float(match["n"]) * _UNITS[match["unit"]]), None, _MARKS[word], word, rough=rough)
 
 
 def _best(found: list[Mark], epoch: tuple[int, int | None] | None) -> Mark | None:

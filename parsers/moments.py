@@ -8,10 +8,10 @@ from typing import Final
 
 from parsers.build import RunBuilder
 from parsers.text import YearlessClock, stamp, stamp_has_zone
+from parsers.values import EARLIEST
 from timeledger.said import say
 
-#: Seconds since 1970 in 2001: a smaller number is not a moment. A much larger one counts milliseconds.
-_EARLIEST: Final = 1e9
+#: A number much larger than the seconds since 1970 counts milliseconds.
 _MILLISECONDS: Final = 1e11
 
 
@@ -53,6 +53,6 @@ def moment(wall: float | None) -> datetime | None:
 
 def epoch(number: float | None) -> datetime | None:
     """Seconds since 1970, or milliseconds, as a UTC time; None for a number too small to be a moment."""
-    if number is None or number < _EARLIEST:
+    if number is None or number < EARLIEST:
         return None
     return moment(number / 1000 if number > _MILLISECONDS else number)

@@ -8,10 +8,11 @@ from typing import Final
 from parsers.text import stamp
 
 _STAMPED: Final = re.compile(
+    r"(?:[A-Z]{4,8} \d\d-\d\d |[IWE]\d{4} )?"  # `INFO 03-04 12:04:56`, `I0304 12:04:56.123456`
     r"\[?(?:(?P<date>\d{4}[-/]\d\d[-/]\d\d[T ])|(?P<day>[012]\d:[0-5]\d:[0-5]\d)(?:[.,]\d+)?\]?[\s:|-])"
 )
 #: What such a line begins with.
-BEGINS: Final = frozenset("[0123456789")
+BEGINS: Final = frozenset("[0123456789IWED")
 
 
 class Nearby:

@@ -12,6 +12,7 @@ from parsers.settings import from_config
 from parsers.tag_tables import NEMO_RL, Ph
 from parsers.tagged import TaggedReader
 from parsers.text import Piece
+from parsers.values import whole
 from timeledger import units
 from timeledger.run import SettingValue
 from timeledger.said import say
@@ -167,7 +168,7 @@ class _NemoReader(TaggedReader):
             self._block, self._validated = "", None
         elif (value := units.number(raw.split(" ")[0])) is not None:
             if name == "Samples processed":
-                self.build.setting("eval_questions", int(value), "NeMo-RL: validation results", replace=True)
+                self.build.setting("eval_questions", whole(value), "NeMo-RL: validation results", replace=True)
             else:
                 self.put(step, {_VALIDATION.get(name, f"validation/{name}"): value}, line)
 

@@ -18,9 +18,10 @@ from parsers.rewrites import usual
 from parsers.sorting import Pair
 from parsers.values import Value, closing, take
 
-#: A key has at most this many words and characters.
+#: A key has at most this many words and characters; one of a single word may be long.
 _KEY_WORDS: Final = 4
 _KEY_LENGTH: Final = 40
+_WORD_LENGTH: Final = 80
 #: No metric line has so many things that look like values and are none: what is left of it is not read.
 _MISSES: Final = 200
 _TABLE: Final = str.maketrans(
@@ -202,7 +203,8 @@ def _one(before: str, value: Value, last: bool, head: str, out: Scan) -> str:
         words, dropped = _last_key(words, value.unit)
         out.words += dropped
         segment = " ".join(words)
-    too_long = len(words) > (_KEY_WORDS if sep else 3) or len(segment) > _KEY_LENGTH
+    longest = _WORD_LENGTH if sep and len(words) == 1 else _KEY_LENGTH
+    too_long = len(words) > (_KEY_WORDS if sep else 3) or len(segment) > longest
     prose = (
         not sep and len(words) > 1 and (not _PROSE.isdisjoint(words) or resolve(segment, value.unit).kind == "extra")
     )
@@ -221,6 +223,7 @@ def _head(body: str, sep: str, head: str, out: Scan) -> tuple[str, str]:
     """The head that holds for the value, and the last part of the text before it: the key, if it is one."""
     parts = _DELIMITER.split(body)
     segment = parts.pop().strip(" .*`'\"#")
+    segment = "" if segment == "-" else segment  # `loss = 0.0072 - 6.7s`
     if "|" in body:
         head = ""
     if parts and parts[-1].rstrip().endswith(":") and len(parts[-1].split()) <= _KEY_WORDS:  # `Rewards:  mean=0.5`

@@ -7,7 +7,7 @@ from typing import Final
 
 _PREFIX: Final = re.compile(
     r"\s*(?:"
-    r"\[?\d{4}[-/.]?\d{2}[-/.]?\d{2}[T _-]\d{2}:\d{2}:\d{2}(?:[.,]\d+)?(?:\s?(?:Z|UTC|[+-]\d{2}:?\d{2})\b)?\]?"
+    r"\[?\d{4}[-/.]?\d{2}[-/.]?\d{2}(?:[T _-]|, )\d{2}:\d{2}:\d{2}(?:[.,]\d+)?(?:\s?(?:Z|UTC|[+-]\d{2}:?\d{2})\b)?\]?"
     r"|\[?\d{2}[-/]\d{2} \d{2}:\d{2}:\d{2}(?:[.,]\d+)?\]?"
     r"|\[?(?P<clock>[012]?\d:[0-5]\d:[0-5]\d)(?:[.,]\d+)?\]?(?=\s|\])"
     r"|\[(?:INFO|DEBUG|WARNING)\|[^\]]{1,80}\]"
@@ -15,7 +15,7 @@ _PREFIX: Final = re.compile(
     r"|\[?(?:DEBUG|INFO|SUCCESS|WARNING|WARN|NOTICE|TRACE|METRICS?)\b\]?(?::[\w.]+:)?"
     r"|[\w.]+:[\w.<>]+:\d+(?=\s*[-|])"
     r"|[IWEF]\d{4} (?P<glog>\d\d:\d\d:\d\d)[.\d]*\s+\d+ [\w./]+:\d+\]"
-    r"|[\w./\-]+\.(?:py|go|cc?|rs|jl|ts|js):\d+(?=\s*[\]:|-])"
+    r"|[\w./\-]+\.(?:py|go|cc?|rs|jl|ts|js):\d+(?=\s|[\]:|-])"
     r"|\[[\w./\-]+\.py(?::\d+| ?\(\d+\))?(?::\w+)?\]"
     r"|\[(?:rank ?\d+|Rank ?\d+|PID \d+|[A-Z_]+ \d+ / \d+|pid[ :=]\d+|MainThread|MainProcess|cuda:\d)\]"
     r"|[\w.\-]{1,40} - (?=(?:[\w.\-]{1,40} - )?(?:INFO|DEBUG|WARNING)\b)"
@@ -25,7 +25,7 @@ _PREFIX: Final = re.compile(
 )  # fmt: skip
 #: A full time stamp inside a message, with the name before it.
 _MOMENT: Final = re.compile(
-    r"(?:\b(?P<name>[A-Za-z_]+)\s*[:=]?\s*)?[\[\"'(]?(?P<at>\d{4}[-/]\d{2}[-/]\d{2}[T _]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?"
+    r"(?:\b(?P<name>[A-Za-z_]+)\s*[:=]?\s*)?[\[\"'(]?(?P<at>\d{4}[-/]\d{2}[-/]\d{2}(?:[T _]|, )\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?"
     r"(?:\s?(?:Z|UTC|[+-]\d{2}:?\d{2})\b)?)[\]\"')]?"
 )
 #: Such a stamp is the moment of its line only under these names, or under none.

@@ -30,6 +30,8 @@ class RowWriter:
         self.last: int | None = None
         self.gap: int | None = None
         self.total: int | None = None
+        #: what heads between the rows name as the planned steps since the last row
+        self._named: int | None = None
         #: what the log calls the time of a step
         self.step_key = "step_time"
         self._repeats_restart = repeats_restart
@@ -53,6 +55,15 @@ class RowWriter:
             return False
         usual = self._values[self.last].keys()
         return len(values.names & usual) < 0.3 * len(usual)
+
+    @property
+    def recent(self) -> list[dict[str, float]]:
+        """What the last steps tell, by column, clock and phase."""
+        return list(self._values.values())
+
+    def plan(self, total: int) -> None:
+        """The head of a step names the planned steps."""
+        self.total, self._named = max(total, self.total or 0), max(total, self._named or 0)
 
     def has(self, step: int, names: Iterable[str]) -> bool:
         """True when this session's row of the step holds one of the columns or clocks."""
@@ -96,6 +107,7 @@ class RowWriter:
             self._write_phases(step, values, known)
         if values.total is not None and step <= values.total:
             self.total = max(values.total, self.total or 0)
+        self._named = None
         if len(self._ranks) > _RECENT:
             first = next(iter(self._ranks))
             del self._ranks[first], self._values[first], self._timed[first]
@@ -130,4 +142,5 @@ class RowWriter:
         self.build.event("restart", line=line, step=step, text=f"the step count goes back from {self.last} to {step}")
         self._repeated = step if step == self.last else None
         self.last = self.gap = None
+        self.total = self._named  # a plan is of the session that names it
         self._ranks, self._values, self._timed = {}, {}, {}

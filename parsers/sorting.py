@@ -11,8 +11,9 @@ from typing import Final, NamedTuple
 from parsers import clocks
 from parsers.fields import Meaning, resolve
 from parsers.moments import epoch
+from parsers.nesting import nest
 from parsers.renames import Resolver
-from parsers.values import MOST, Value
+from parsers.values import EARLIEST, MOST, Value
 
 #: Lists are averaged for these columns only: a list under another key may be a range, a shape, a histogram.
 _LISTABLE: Final = frozenset({"reward", "truncated", "len_mean", "acc"})
@@ -36,6 +37,8 @@ class Sorted:
 
     step: int | None = None
     step_rank: int = 99
+    #: of a step's number that was rounded when it was shown (`25K`): to multiples of this
+    rough: int = 0
     total: int | None = None
     columns: dict[str, float] = field(default_factory=dict)
     ranks: dict[str, int] = field(default_factory=dict)
@@ -93,9 +96,7 @@ def sort_out(pairs: Iterable[tuple[str, Value | float]], look: Resolver = resolv
         if whole and 0 <= count <= whole:
             share = count / whole
             out.put(meaning.name, 1 - share if meaning.complement else share, meaning.rank)
-    _nest(out)
-    if "step_s" in out.columns and "/" in out.keys["step_s"]:
-        _total(out)
+    nest(out)
     if out.phases and all(
         phase == "other" for phase, _ in out.phases.values()
     ):  # a duration, but nothing says it is a part of a step
@@ -136,7 +137,7 @@ def _sort_number(out: Sorted, key: str, canonical: float, meaning: Meaning, unit
     kind = meaning.kind
     if kind == "column":
         out.put(meaning.name, canonical, meaning.rank, key)
-    elif kind == "phase":
+    elif kind == "phase" and canonical < EARLIEST:  # a later one is a moment: `save_start_time: 1767000000.0`
         out.phases.setdefault(key, (meaning.name, canonical))
         if unit or key.endswith(("_s", "_sec", "_seconds", "_ms")):
             out.timed.add(key)
@@ -158,33 +159,14 @@ def _sort_number(out: Sorted, key: str, canonical: float, meaning: Meaning, unit
 
 
 def _sort_step(out: Sorted, value: Value, meaning: Meaning) -> None:
-    if meaning.rank >= out.step_rank or not 0 <= value.number < 1e12 or value.number != int(value.number):
+    number = round(value.number * meaning.scale, 3) if meaning.scale != 1 else value.number  # `25K`
+    if meaning.rank >= out.step_rank or not 0 <= number < 1e12 or number != int(number):
         return
-    out.step, out.step_rank = int(value.number), meaning.rank
+    out.step, out.step_rank = int(number), meaning.rank
+    if meaning.scale > 1:
+        out.rough = int(meaning.scale) // (10 if value.decimals else 1)
     if value.total is not None and value.total >= value.number:
         out.total = int(value.total)
-
-
-def _total(out: Sorted) -> None:
-    """Where `time/total` stands beside `time/step`, the total is the loop's and the step the optimizer's inside it."""
-    held = out.keys["step_s"]
-    head = held.rpartition("/")[0]
-    inside, whole = f"{head}/step", f"{head}/total"
-    found = out.extra | {held: out.columns["step_s"]}
-    if inside in found and whole in found and 0 <= found[inside] <= found[whole]:
-        del out.columns["step_s"], out.ranks["step_s"], out.keys["step_s"]
-        out.extra.pop(inside, None), out.extra.pop(whole, None)
-        out.phases[inside] = ("update", found[inside])
-        # of one iteration, or of all so far: their course tells
-        out.clocks[clocks.key(whole, Meaning("clock", "step_s"))] = found[whole]
-
-
-def _nest(out: Sorted) -> None:
-    """`rollout_generate` lies inside `rollout` when both are timed."""
-    for name in out.phases if len(out.phases) > 1 else ():
-        inside = [other for other in out.phases if other != name and name.startswith((f"{other}_", f"{other}/"))]
-        if inside and name not in out.parents:
-            out.parents[name] = max(inside, key=len)
 
 
 def merge(into: Sorted, late: Sorted) -> None:

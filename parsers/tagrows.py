@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any, Final
 
-from parsers import verl_keys
+from parsers import ray_tune, verl_keys
 from parsers.build import RunBuilder
 from parsers.moments import moment
 from parsers.tag_gather import Gathered, gather
@@ -39,6 +39,8 @@ class TagRows:
         self.line = 0
         #: True where slime's `train/*` stand on another axis than its rollouts (trackers keep both under one number).
         self.apart = True
+        #: The last step that is one of training whatever its metrics are called.
+        self.certain: int | None = None
         self._step: int | None = None
         self._step_line = 0
         self._tags: dict[str, tuple[float, float | None]] = {}
@@ -46,6 +48,8 @@ class TagRows:
         self._last: dict[str, int] = {}
         self._unknown_rows = False
         self._from_one = 0
+        #: True where Ray numbers the iterations.
+        self._iterates = False
         self._forget()
 
     def _forget(self) -> None:
@@ -69,7 +73,8 @@ class TagRows:
                 )
                 return
         elif step <= last:
-            self.flush()
+            if step < last or tag in self._tags:
+                self.flush()
             if step < last:
                 self._new_segment(step, wall)
             else:
@@ -140,6 +145,10 @@ class TagRows:
         if self._step == 0 and "train/episode" in tags:
             self._from_one = 1  # TRL's older RLOO counts from 0 here and from 1 in its episodes
         step = self._step + self._from_one
+        if (iteration := ray_tune.iteration(tags)) is not None:
+            step, again, self._iterates = iteration, False, True
+        elif self._iterates:  # not all of the next iteration is here yet
+            return
         got = gather(tags)
         build = self.build
         build.framework = build.framework or got.framework
@@ -177,7 +186,8 @@ class TagRows:
         """Give the row, or let it wait when nothing in it makes a step of its own."""
         values, extra, wall = got.values, got.extra, got.wall
         if not self.build.has(step, "step"):
-            telling = values.keys() - {"epoch", "elapsed_s"} or (extra and self._unknown_rows)
+            rows_of_any = self._unknown_rows or self._step == self.certain
+            telling = values.keys() - {"epoch", "elapsed_s"} or (extra and rows_of_any)
             if not telling or step < (self.build.last_step or 0):
                 self._wait(step, values, extra, wall)
                 return

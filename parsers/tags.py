@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
-from parsers import fields, tag_tables, trl_keys, verl_keys
+from parsers import fields, ray_tune, tag_tables, trl_keys, verl_keys
 from parsers.tag_tables import Col, Ph
 
 #: column/phase: a value of the step. evaluation: belongs to an evaluation (`eval_s`: its seconds). end: stands in an
@@ -99,6 +99,8 @@ _GROUPS: Final = {"train", "training", "rollout", "rollouts", "metrics", "charts
 def meaning(tag: str) -> Meaning:
     """What the name stands for; role `unknown` when nobody says."""
     name = tag.replace(" / ", "/").strip()
+    if name.startswith(ray_tune.PREFIX):
+        return _ray(name)
     bare = trl_keys.normal(name)
     if bare == "train_runtime":
         return Meaning("runtime", name=name)
@@ -113,6 +115,13 @@ def meaning(tag: str) -> Meaning:
     if bare in tag_tables.NOT_WHAT_IT_SEEMS or name in tag_tables.NOT_WHAT_IT_SEEMS:
         return Meaning("unknown", name=name)
     return _tabled(name, bare) or _rest(name)
+
+
+def _ray(name: str) -> Meaning:
+    if name == ray_tune.COUNTER:
+        return Meaning("beside", name=name)
+    found = ray_tune.column(name.removeprefix(ray_tune.PREFIX))
+    return Meaning("unknown", name=name) if found is None else _of(found, name, None)
 
 
 def _tabled(name: str, bare: str) -> Meaning | None:

@@ -13,13 +13,14 @@ import struct
 from typing import Final
 
 from parsers import protobuf
+from parsers.axes import AxisRows
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.build import RunBuilder
 from parsers.crc32c import masked
 from parsers.moments import moment
 from parsers.protobuf import Malformed
 from parsers.settings import from_config
-from parsers.tagrows import TagRows
+from parsers.tag_times import settled
 from timeledger.run import Run
 from timeledger.said import say
 
@@ -54,7 +55,7 @@ class EventReader:
 
     def __init__(self, origin: Origin) -> None:
         self.build = RunBuilder(origin, "tensorboard")
-        self.rows = TagRows(self.build)
+        self.rows = AxisRows(self.build)
         self._rest = b""
         self._read = 0
         self._stopped = False
@@ -181,7 +182,7 @@ class EventReader:
 
     def runs(self) -> tuple[Run, ...]:
         """The run so far."""
-        return (self.rows.run(),)
+        return (settled(self.rows.run()),)
 
 
 _PACKED: Final = {1: ("<f", 5), 2: ("<d", 6)}

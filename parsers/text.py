@@ -77,7 +77,7 @@ def strip_actor(text: str) -> Prefixed:
 # --- time stamps -----------------------------------------------------------------------------------------------
 
 _STAMP: Final = re.compile(
-    r"(?P<y>\d{4})(?P<sep>[-/.]?)(?P<mo>\d{2})(?P=sep)(?P<d>\d{2})[T \-_](?P<h>\d{2}):(?P<mi>\d{2}):(?P<s>\d{2})"
+    r"(?P<y>\d{4})(?P<sep>[-/.]?)(?P<mo>\d{2})(?P=sep)(?P<d>\d{2})(?:[T \-_]|, )(?P<h>\d{2}):(?P<mi>\d{2}):(?P<s>\d{2})"
     r"(?:[.,](?P<f>\d{1,9}))?\s?(?P<z>Z|[+-]\d{2}:?\d{2})?"
 )
 _DAY: Final = timedelta(days=1)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from parsers.build import RunBuilder
 from parsers.epochs import InEpochs
 from parsers.fields import resolve
+from parsers.tag_times import settled
 from parsers.tagrows import TagRows
 from parsers.trl_profiling import PREFIX, Profile
 from parsers.values import MOST, real, whole
@@ -40,6 +41,11 @@ def has_metrics(row: Mapping[str, Any]) -> bool:
     return any(not key.startswith(PREFIX) and key not in _PLACE and not key.endswith("epoch") for key in row)
 
 
+def _of_training(key: str) -> bool:
+    """True for `train/step_loss`: in a row that names its step it makes that a step of the training."""
+    return key.startswith(("train/", "train_", "training/"))
+
+
 class MetricRows:
     """Takes whole rows, in the order of the log, into one run.
 
@@ -53,6 +59,7 @@ class MetricRows:
         self._epochs = InEpochs()
         self._last_named: int | None = None
         self._nameless = 0
+        self._named = False
         self.tags = TagRows(build)
         self.profile = Profile(build)
 
@@ -72,6 +79,8 @@ class MetricRows:
         segment = self.build.segment
         for key, value in metrics.items():
             self.tags.add(step, key, value, wall)
+        if self._named and any(_of_training(key) for key in metrics):
+            self.tags.certain = step
         if self.build.segment != segment:
             self.profile.restarted()
         if any(key.startswith(("eval/", "eval_")) for key in metrics):
@@ -81,6 +90,7 @@ class MetricRows:
 
     def _step(self, row: Mapping[str, Any], counter: int | None) -> int | None:
         step = next((step for key in _STEPS if (step := whole(row.get(key))) is not None), None)
+        self._named = step is not None
         if step is None and self._counts_rows:
             step = self._own_step(row)
         if step is None:
@@ -98,6 +108,7 @@ class MetricRows:
             return None
         named = [(rank, key) for key in row if (rank := self._rank(key)) is not None and whole(row[key]) is not None]
         if named:
+            self._named = True
             return whole(row[min(named)[1]])
         self._nameless += self._last_named is None
         return self._last_named
@@ -112,4 +123,4 @@ class MetricRows:
 
     def run(self) -> Run:
         """The run so far."""
-        return self.tags.run()
+        return settled(self.tags.run())

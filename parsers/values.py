@@ -13,6 +13,8 @@ from timeledger import units
 _BRACKETS: Final = re.compile(r"[()\[\]{}'\"]")
 #: No count of a run, and no step, is so large.
 MOST: Final = 10**12
+#: Seconds since 1970 in 2001: a smaller number is no moment, and a time as long as this is no duration.
+EARLIEST: Final = 1e9
 #: No list or quoted value of a metric line is longer.
 _LONGEST: Final = 4000
 
@@ -42,7 +44,7 @@ _SPELLED: Final = re.compile(
 _TIMED: Final = re.compile(r"\d+(?:\.\d+)?\s?[dhm:]")
 _PLAIN: Final = re.compile(_NUMBER)
 _UNIT: Final = re.compile(
-    r"(?P<glued>%|(?:[a-zA-Zµμ]+|秒|毫秒|分钟?|小时|天|字符?)(?:/[a-zA-Z]+|/步)?)"
+    r"(?P<glued>%|[kK] (?:tok|toks|tokens)/s(?:ec)?(?!\w)|(?:[a-zA-Zµμ]+|秒|毫秒|分钟?|小时|天|字符?)(?:/[a-zA-Z]+|/步)?)"
     r"|(?P<apart> (?:%|(?:[kK]?(?:tokens?|toks?|tok)/(?:s|sec|second|sample|seq)|seconds?|secs?|sec|minutes?|mins?|hours?|ms|GiB|GB|MiB|MB|it/s|s/it|s/step|iter/s|s|秒)(?!\w|\s*[=:])|seconds(?=:)|(?:tokens?|toks?)(?=\s*(?:$|[|,;)\]]))))"
 )
 _FRACTION: Final = re.compile(r"\s?/\s?(" + _NUMBER + r")")

@@ -14,6 +14,7 @@ from typing import Any, Final
 from parsers import protobuf
 from parsers.base import NO, Confidence, Format, Head, Origin, Sure
 from parsers.build import RunBuilder
+from parsers.console_bars import ConsoleBars
 from parsers.moments import moment
 from parsers.protobuf import Malformed
 from parsers.settings import from_config
@@ -28,7 +29,7 @@ _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
 _SEED: Final = tuple(zlib.crc32(bytes([kind])) for kind in range(5))
 #: A record larger than this is no metric row.
 _LARGEST: Final = 64 * 1024 * 1024
-_HISTORY, _SUMMARY, _CONFIG, _RUN, _EXIT = 2, 3, 5, 17, 18
+_HISTORY, _SUMMARY, _CONFIG, _OUTPUT, _RAW_OUTPUT, _RUN, _EXIT = 2, 3, 5, 4, 13, 17, 18
 
 
 def recognises(head: Head) -> Confidence:
@@ -115,12 +116,19 @@ def _items(message: bytes, numbers: tuple[int, ...] = (1,)) -> dict[str, Any]:
     return found
 
 
+def _seconds(stamp: bytes) -> float:
+    """The Unix seconds of a time stamp message."""
+    parts = {key: protobuf.whole(part) for key, _, part in protobuf.fields(stamp)}
+    return parts.get(1, 0) + parts.get(2, 0) / 1e9
+
+
 class WandbReader:
     """Reads one run file as it grows."""
 
     def __init__(self, origin: Origin) -> None:
         self.build = RunBuilder(origin, "wandb")
         self.rows = MetricRows(self.build, counts_rows=True)
+        self._console = ConsoleBars(origin)
         self._log = _Log()
         self._damaged = 0
 
@@ -151,6 +159,8 @@ class WandbReader:
                 self._run(body)
             elif kind == _EXIT:
                 self._exit(body)
+            elif kind in {_OUTPUT, _RAW_OUTPUT} and b"%|" in body:
+                self._output(body)
 
     def _history(self, body: bytes) -> None:
         row = _items(body)
@@ -173,8 +183,17 @@ class WandbReader:
             elif field == 4:
                 self._config(protobuf.blob(raw))
             elif field == 17:
-                parts = {key: protobuf.whole(part) for key, _, part in protobuf.fields(protobuf.blob(raw))}
-                self.build.started_at = moment(parts.get(1, 0) + parts.get(2, 0) / 1e9)
+                self.build.started_at = moment(_seconds(protobuf.blob(raw)))
+
+    def _output(self, body: bytes) -> None:
+        """A write of the console, with its moment."""
+        text, wall = "", None
+        for field, _, raw in protobuf.fields(body):
+            if field == 2:
+                wall = _seconds(protobuf.blob(raw))
+            elif field == 3:
+                text = protobuf.text(raw)
+        self._console.take(text, wall)
 
     def _exit(self, body: bytes) -> None:
         """Exit code 0: the script ended well; 255: Ctrl-C; anything else: an exception."""
@@ -185,7 +204,7 @@ class WandbReader:
 
     def runs(self) -> tuple[Run, ...]:
         """The run so far."""
-        return (self.rows.run(),)
+        return (self._console.beside(self.rows.run()),)
 
 
 WANDB: Final = Format(
@@ -194,7 +213,7 @@ WANDB: Final = Format(
     kind="records",
     recognises=recognises,
     open=WandbReader,
-    reads="every metric row with its time, TRL's phase times, the configuration, how the run ended",
+    reads="every metric row with its time, TRL's phase times, the configuration, how the run ended; where no row tells the time, the training's progress bar",
     lacks="rows that W&B dropped because their step went back",
     more="W&B writes this file in offline and online mode; point at the folder `wandb/`",
 )

@@ -23,7 +23,7 @@ from timeledger.clock_starts import from_own_start, lone_spans
 from timeledger.cycles import generates
 from timeledger.keys import joined, one_a_step
 from timeledger.kinds import Kinds, classify
-from timeledger.phases import TopPhases, summed_step_s, top_level
+from timeledger.phases import TopPhases, believed_sums, summed_step_s, top_level
 from timeledger.results import CLOCK_STEPS, Clock, Facts, Segment
 from timeledger.run import Run
 from timeledger.said import say
@@ -35,6 +35,10 @@ WHY_NONE: Final = say(
     "progress bar, or TensorBoard events (report_to=tensorboard, logging_steps=1), or print the seconds of each step."
 )
 WHY_ONE: Final = say("One time stamp alone does not tell what a step takes: wait for the next step.")
+WHY_SENT: Final = say(
+    "All rows of this log were stamped within seconds: that is when they were sent or collected, not when the steps were done. "
+    "Add the console log with its progress bar, or the time of each step."
+)
 WHY_FIRST: Final = say("No step is done yet: the first one will tell what a step takes.")
 WHY_TOTAL: Final = say(
     "Only the run's total time is in this log. For the time of each step log every step (logging_steps=1) "
@@ -117,7 +121,7 @@ def _rows(run: Run, top: TopPhases) -> pl.DataFrame:
     measured = pl.col("step_s").is_finite() & (pl.col("step_s") > 0)  # 0 s is no measured step
     inside: pl.Expr = pl.when(measured).then(pl.col("step_s"))
     if not steps.select(inside.count()).item():
-        inside, steps = pl.col("summed_s"), joined(steps, summed_step_s(top))
+        inside, steps = pl.col("summed_s"), believed_sums(joined(steps, summed_step_s(top)))
     steps = steps.join(lone_spans(run, steps), on="segment", how="left", maintain_order="left")
     before = pl.col("step").diff().over("segment")
     lone = pl.coalesce("lone", before.median(), pl.lit(1))
@@ -352,6 +356,8 @@ def _only_total(run: Run, sessions: list[Session], last: int, first: int) -> Clo
     if total is None and len(sessions) == 1 and len(bar_s) and bar_step[-1] >= sessions[-1].step[-1]:
         total, done = float(bar_s[-1]), int(bar_step[-1] - sessions[-1].first)
     if total is None or total <= 0:
+        if any(sources.sent_at_once(each) for each in sessions):
+            return _nothing(last, first, WHY_SENT)
         return _nothing(last, first, WHY_ONE if run.steps["at"].drop_nulls().n_unique() == 1 else WHY_NONE)
     return Clock(
         source=sources.RUN_TIME, resolution_s=0.0, elapsed_s=total, active_s=total, lost_s=None, segments=(),

@@ -25,6 +25,10 @@ NONE: Final = "none"
 
 #: A clock finer than this share of a usual row is taken as exact.
 _FINE: Final = 0.02
+#: No training does so many rows in so few seconds, a usual one in less than a thousandth: they were stamped as they were sent.
+_SENT_ROWS: Final = 100
+_SENT_S: Final = 10.0
+_SENT_ROW_S: Final = 2e-3
 #: A framework's step time may miss this much of the wall clock before it is no longer taken for the step's shape.
 _COVERS: Final = (0.25, 1.08)
 
@@ -109,7 +113,12 @@ def from_stamps(session: Session, least: float = 0.5) -> Course | None:
     if len(seen) < 2 or len(seen) < least * len(session.step):
         return None
     at = _forward(session.at[seen])
-    if at is None or at[-1] - at[0] <= 0 or _too_short(at[-1] - at[0], session.work_s[seen[0] + 1 : seen[-1] + 1]):
+    if (
+        at is None
+        or at[-1] - at[0] <= 0
+        or _at_once(at)
+        or _too_short(at[-1] - at[0], session.work_s[seen[0] + 1 : seen[-1] + 1])
+    ):
         return None
     grid = resolution(at - np.floor(at[0]))
     last = np.append(np.diff(at) > 1e-3 * (at[-1] - at[0]) / len(at), True)
@@ -140,6 +149,18 @@ def _forward(at: Floats) -> Floats | None:
         move = np.where(back, np.median(move[~back]), move)
         at = at[0] + np.concatenate([[0.0], np.cumsum(move)])
     return at
+
+
+def sent_at_once(session: Session) -> bool:
+    """True when the stamps are those of an upload, or of a collector that took in all lines together, and none of a step."""
+    return _at_once(session.at[np.isfinite(session.at)])
+
+
+def _at_once(at: Floats) -> bool:
+    if len(at) < _SENT_ROWS:
+        return False
+    took = float(at.max() - at.min())
+    return took <= min(_SENT_S, _SENT_ROW_S * len(at)) and float(np.median(np.diff(at))) < _SENT_ROW_S / 2
 
 
 def _too_short(span_s: float, work_s: Floats) -> bool:

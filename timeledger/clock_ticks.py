@@ -51,7 +51,9 @@ def printed_tick(values: Floats) -> float | None:
 
 
 def _lie_on(values: Floats, grid: float) -> bool:
-    return bool(np.mean(np.abs(values / grid - np.round(values / grid)) < 1e-4) > 0.99)
+    ticks = values / grid
+    near = (np.abs(ticks - np.round(ticks)) < 1e-4) & ((np.round(ticks) != 0) | (values == 0))
+    return bool(np.mean(near) > 0.99)
 
 
 def left_out(clock: Floats, work_s: Floats, tick_s: float) -> float:
@@ -87,5 +89,8 @@ def steps_tell_more(clock: Floats, work_s: Floats, gap: Ints, tick_s: float, *, 
         return False
     stood = int(np.argmax(clock > clock[0])) if uncounted else 1
     told, span = float(np.nansum(work_s[stood:])), float(clock[-1] - clock[0])
+    moves = np.diff(clock)
+    if 0 < np.mean(moves > 0) < 0.5:  # by whole ticks
+        tick_s = max(tick_s, float(moves[moves > 0].min()))
     rounding = tick_s + _SAME * told
     return span <= told + rounding and told <= _CONTRADICTS * span + 2 * tick_s

@@ -18,6 +18,13 @@ _UPDATES: Final = ("update", "update_critic")
 #: Work that frameworks are known to do between two steps.
 _CAN_BE_OUTSIDE: Final = ("evaluation", "checkpoint", "weight_sync", "data")
 
+#: Rows that show whether the phases fit into their clock, the share of a sum that the clock must move by, and in how many rows.
+_WITNESSES: Final = 3
+_MOVES: Final = 0.1
+_MOST: Final = 0.8
+#: Sums that are so much longer than the clock hold something twice.
+_LONGER: Final = 1.1
+
 
 @dataclass(frozen=True, slots=True)
 class TopPhases:
@@ -110,7 +117,8 @@ def _decide_outside(run: Run, top: pl.DataFrame) -> tuple[pl.DataFrame, tuple[st
     beside = (pl.col("phase") == "rollout") & waits  # who waits for answers does not make them meanwhile
     unknown = unknown.sort(beside, "seconds", "name", descending=[False, True, True])
     usual = unknown.filter(pl.col("len") >= 0.5 * steps.height)
-    rare = unknown.filter(pl.col("len") < 0.5 * steps.height)["name"].to_list()
+    seldom = unknown.filter(pl.col("len") < 0.5 * steps.height).sort(pl.col("phase") == "other", maintain_order=True)
+    rare = seldom["name"].to_list()
     inside = top.filter((pl.col("outside") == False) & ~pl.col("name").is_in(rare))  # noqa: E712
     sums = inside.group_by(_ROW).agg(pl.col("seconds").sum().alias("inside_s"))
     steps = steps.join(sums, on=_ROW, how="left").with_columns(pl.col("inside_s").fill_null(0.0))
@@ -131,7 +139,12 @@ def _decide_outside(run: Run, top: pl.DataFrame) -> tuple[pl.DataFrame, tuple[st
             at_once.append(name)
         else:
             nested.append(name)
-    for name in rare:
+    for name, phase in seldom.select("name", "phase").iter_rows():
+        if phase == "other" and any(
+            _holds(top, name, other, 0.9 if decided[other] else 0.99) for other in rare if other in decided
+        ):
+            nested.append(name)
+            continue
         both = joined(steps, _own(top, name))
         decided[name] = _exceeds(both)
         steps = steps if decided[name] else _added(both)
@@ -142,6 +155,15 @@ def _decide_outside(run: Run, top: pl.DataFrame) -> tuple[pl.DataFrame, tuple[st
 
 def _own(top: pl.DataFrame, name: str) -> pl.DataFrame:
     return top.filter(pl.col("name") == name).select(*_ROW, "seconds")
+
+
+def _holds(top: pl.DataFrame, name: str, other: str, least: float) -> bool:
+    """True for what hardly takes anything but the other phase: `submit_batch` where it runs the evaluation."""
+    own = _own(top, name)
+    inside = own.join(_own(top, other), on=_ROW, suffix="_other")["seconds_other"].sum()
+    return bool(
+        own.select(pl.lit(inside).is_between(least * pl.col("seconds").sum(), 1.01 * pl.col("seconds").sum())).item()
+    )
 
 
 def _added(both: pl.DataFrame) -> pl.DataFrame:
@@ -170,3 +192,19 @@ def summed_step_s(top: TopPhases) -> pl.DataFrame:
     """(segment, step, summed_s): the step as the sum of its phases, for frameworks that log phases and no step time."""
     inside = top.frame.filter(~pl.col("outside"))
     return inside.group_by(_ROW).agg(pl.col("seconds").sum().alias("summed_s"))
+
+
+def believed_sums(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of (segment, step, at, elapsed_s, summed_s) without sums that are longer than their own clock: parts that overlap.
+
+    A clock that stands still in many rows is no witness: it tells when the rows were written, all at once.
+    """
+    stamped = pl.col("at").diff().over("segment").dt.total_microseconds() / 1e6
+    moved = pl.coalesce(stamped, pl.col("elapsed_s").diff().over("segment"))
+    needed = pl.col("summed_s") * pl.col("step").diff().over("segment").clip(1)
+    both = rows.select(moved=moved, needed=needed).drop_nulls().filter(pl.col("needed") > 0)
+    if both.height < _WITNESSES or (both["moved"] >= _MOVES * both["needed"]).mean() < _MOST:  # type: ignore[operator]
+        return rows
+    if both.select(pl.col("needed").sum() <= _LONGER * pl.col("moved").sum()).item():
+        return rows
+    return rows.with_columns(pl.lit(None, pl.Float64).alias("summed_s"))

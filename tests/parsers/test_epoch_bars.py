@@ -8,6 +8,7 @@ from parsers.epochs import Epochs
 from parsers.marks import Mark
 from tests.parsers.loops import read
 from tests.parsers.made_console import bar
+from tests.parsers.made_console import clock as clock_of
 from timeledger.clock import clock
 
 STEPS = 12
@@ -92,3 +93,68 @@ def test_two_bars_of_different_totals_do_not_disturb_each_other() -> None:
         seen += [epochs.bar(step, STEPS) for step in range(STEPS + 1)]
         epochs.bar(outer, 3)
     assert seen == [offset * STEPS + step for offset in range(3) for step in range(STEPS + 1)]
+
+
+def _collected(epoch: int, seconds: float) -> str:
+    """One epoch of a loop that steps once in each, and shows the environment's steps in a bar (Tianshou)."""
+    full = f"Epoch #{epoch}: 100%|##########| 512/512 [{clock_of(seconds)}<00:00, {512 / seconds:.2f}it/s"
+    post = f", env_step={512 * epoch}, len=4{epoch % 7}, n_ep=12, n_st=512, rew=-{90 - epoch / 9:.2f}, update_step={epoch}]"
+    return f"\rEpoch #{epoch}:   0%|          | 0/512 [00:00<?, ?it/s]\r{full}]\r{full}{post}\n"
+
+
+@pytest.mark.parametrize("shown", ["all", "full", "told"])
+def test_bars_of_the_environments_steps_add_up_to_the_run(shown: str) -> None:
+    text = "".join(_collected(epoch, 3.3 + epoch % 3 / 2) for epoch in range(1, 61))
+    if shown != "all":
+        text = "".join(piece + "\n" for piece in text.replace("\n", "\r").split("\r") if "100%" in piece)
+    if shown == "told":
+        text = "".join(line + "\n" for line in text.split("\n") if "update_step" in line)
+    run = read(text)
+    timed = clock(run)
+    assert run.steps["step"].to_list() == list(range(1, 61))
+    assert timed.position == 60
+    # where no bar is seen to begin, the first one that falls short of the one before shows that each has its own clock
+    unseen = 0 if shown == "all" else 3.8
+    assert timed.elapsed_s == pytest.approx(sum(3.3 + epoch % 3 / 2 for epoch in range(1, 61)) - unseen, abs=1)
+    assert timed.step_s == pytest.approx(3.8, rel=0.05)
+    assert run.info.number("total_steps") is None
+    assert set(run.progress["step"].to_list()) <= set(range(61))
+
+
+def test_a_bar_of_another_count_does_not_plan_the_steps() -> None:
+    """The bar counts micro-batches; the step beside it goes on over all epochs."""
+    text = "".join(
+        bar(n, 40, n * 2.0, f"Epoch {epoch}: ").replace("]", f", step={(epoch - 1) * 10 + n // 4}, loss=0.4{n}5]")
+        + "\n"
+        for epoch in (1, 2, 3)
+        for n in range(4, 41, 4)
+    )
+    run = read(text)
+    assert run.steps["step"].to_list() == list(range(1, 31))
+    assert clock(run).elapsed_s == pytest.approx(240, rel=0.02)
+    assert run.info.number("total_steps") is None
+
+
+def test_one_clock_that_goes_on_through_the_bars_of_all_epochs_is_no_sum() -> None:
+    """Some loops draw one bar for all epochs, and begin only its count anew."""
+    text = "".join(
+        bar(n or 40, 40, epoch * 80 + n * 2.0, f"Epoch {epoch}: ").replace("]", f", loss=0.4{n}5, v_num=0]") + "\n"
+        for epoch in range(5)
+        for n in range(0 if epoch else 5, 41, 5)  # a new count begins with the old one's last state
+    )
+    run = read(text)
+    assert clock(run).elapsed_s == pytest.approx(5 * 80, rel=0.1)
+    assert not any("added up" in note.text for note in run.notes)
+
+
+def test_whole_seconds_of_many_steps_stay_whole() -> None:
+    """A full bar's pace sharpens the sum, and never makes the steps within a second look as if they took no time."""
+    steps = 450
+    text = "".join(
+        f"\rTraining: {n * 100 // steps:3d}%|###| {n}/{steps} [00:{n // 9:02d}<00:00, {9.02 - epoch / 99:.2f}it/s, loss=0.{n:03d}]\n"
+        for epoch in range(4)
+        for n in range(steps + 1)
+    )
+    timed = clock(read(text))
+    assert timed.elapsed_s == pytest.approx(4 * 50, rel=0.02)
+    assert timed.step_s == pytest.approx(1 / 9, rel=0.05)

@@ -60,3 +60,17 @@ def test_other_bars_and_those_that_stop_half_way_are_no_evaluation(between: str)
 
 def test_what_comes_with_every_step_is_a_part_of_it() -> None:
     assert _told(_loop(_bars("Evaluating answers: ", 8, 25.0), every=1, steps=20)) == []
+
+
+def test_the_batches_of_an_evaluation_are_no_steps() -> None:
+    text = "".join(
+        f"step:{n}/400 train_loss:{3 - n / 300:.4f} train_time:{n * 500}ms\n"
+        + (
+            "".join(f"eval: batch {k}/40 running_loss:2.{k}\n" for k in (10, 20, 30, 40))
+            + f"step:{n}/400 val_loss:2.{n}1 train_time:{n * 500 + 9}ms\n"
+            if n % 100 == 0
+            else ""
+        )
+        for n in range(10, 401, 10)
+    )
+    assert read(text).events["step"].to_list() == [100, 200, 300, 400]

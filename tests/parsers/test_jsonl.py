@@ -14,6 +14,7 @@ import parsers
 from parsers.base import Origin, Sure
 from parsers.jsonl import JSONL
 from parsers.windows import make_head
+from timeledger.clock import clock
 from timeledger.run import Run
 
 
@@ -277,3 +278,28 @@ def test_any_json_is_survived(records: list[Any]) -> None:
     text = "".join(json.dumps(record) + "\n" for record in records)
     read(text)
     sure(text)
+
+
+def _games(n: int, *, step: str = "global_step") -> dict[str, Any]:
+    at = f"2026-03-01T10:{n // 60:02d}:{n % 60:02d}.250000"
+    return {"timestamp": at, step: 100 * n, "games/ep_reward": 0.5, "games/ep_length": 90.0, "opponent": "self"}
+
+
+def test_dated_rows_of_unknown_metrics_are_steps_on_the_axis_of_the_others() -> None:
+    rows = [_games(n) | ({"train/pg_loss": 0.1, "train/entropy": 0.5} if n % 10 == 0 else {}) for n in range(40)]
+    run = parsers.read("".join(json.dumps(row) + "\n" for row in rows).encode(), name="metrics.jsonl")
+    assert run.steps["step"].to_list() == [100 * n for n in range(40)]
+    assert (run.steps["at"].count(), run.steps["loss"].count()) == (40, 4)
+    assert clock(run).elapsed_s == pytest.approx(39.0, abs=1.1)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [_games(7, step="episode"), _games(7) | {"type": "games"}, _games(7) | {"completion": "x"}, {"global_step": 705, "a": 1, "b": 2},
+     {"global_step": 705, "timestamp": "2026-03-01T10:00:07", "gpu": 4}],
+)  # fmt: skip
+def test_rows_of_another_axis_of_another_kind_or_without_a_moment_are_none(other: dict[str, Any]) -> None:
+    rows = [_games(n) | {"train/pg_loss": 0.1, "train/entropy": 0.5} for n in range(20)]
+    rows.insert(8, other)
+    run = parsers.read("".join(json.dumps(row) + "\n" for row in rows).encode(), name="metrics.jsonl")
+    assert run.steps["step"].to_list() == [100 * n for n in range(20)]

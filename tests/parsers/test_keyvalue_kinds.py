@@ -193,3 +193,25 @@ def test_two_parts_that_are_as_long_as_a_third_by_chance_stay_parts() -> None:
         for n, (a, b, c) in enumerate(rows)
     )
     assert sorted(read(text).phases["name"].unique()) == ["reward_time", "rollout", "update"]
+
+
+# --- stamps with a comma between date and time, and names of one long word ----------------------------------------
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    ["time:2025-03-04, 0{h}:{m:02d}:26, ", "[2025-03-04, 0{h}:{m:02d}:26] ", "2025-03-04, 0{h}:{m:02d}:26 INFO "],
+)
+@pytest.mark.parametrize("name", ["iters_average_Loss", "iter loss"])
+def test_a_stamp_with_a_comma_is_a_moment(stamp: str, name: str) -> None:
+    long = "iters_average_logprobability_for_the_Rejected"
+    text = stamp.format(h=1, m=50) + "batch_size:2, warmup_steps:2000, max_lr:1e-05\n" + "".join(
+        f"{stamp.format(h=2 + n * 6 // 60, m=n * 6 % 60)}iters:{n * 500}, {name}:{2 - n / 99:.4f}, {long}:-1.{n % 9}539\n"
+        for n in range(1, 25)
+    )  # fmt: skip
+    assert sure(text) is Sure.LIKELY
+    run = read(text)
+    assert column(run, "step") == [n * 500 for n in range(1, 25)]
+    assert column(run, "loss")[0] == pytest.approx(2 - 1 / 99, abs=1e-4)
+    assert run.extra[long][1] == -1.2539
+    assert clock(run).step_s == pytest.approx(360 / 500, rel=0.01)

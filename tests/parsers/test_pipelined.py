@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from parsers import read
+from timeledger.breakdown import breakdown
 from timeledger.clock import clock
 
 
@@ -86,3 +87,42 @@ def test_a_total_that_only_rises_is_the_clock() -> None:
     rows = [{"step": n, "reward": 0.5, "time/step": 2.0, "time/total": 2.25 * n} for n in range(1, 8)]
     run = read(file_of(rows), name="metrics.jsonl")
     assert run.steps["elapsed_s"].to_list() == [2.25 * n for n in range(1, 8)]
+
+
+def both_ends(steps: int) -> list[dict[str, Any]]:
+    """Rows of a loop without totals: a batch is handed in, with an evaluation now and then, and waited for."""
+    draw = random.Random(5)
+    rows: list[dict[str, Any]] = []
+    for step in range(steps):
+        row = {
+            "step": step,
+            "train_mean_nll": 1.5,
+            "time/get_batch": draw.uniform(0.1, 0.2),
+            "time/step": draw.uniform(1.0, 3.0),
+        }
+        evaluated = draw.uniform(5.0, 6.0) if step % 10 == 9 else 0.0
+        if evaluated:
+            row |= {"time/run_evaluator": evaluated, "time/evals": evaluated + 0.001}
+        row |= {
+            "time/submit_batch": row["time/get_batch"] + evaluated + 0.01,
+            "time/finish_batch": row["time/step"] + 0.002,
+        }
+        rows.append(row)
+    return rows
+
+
+def test_both_ends_of_a_batch_make_up_its_step() -> None:
+    rows = both_ends(60)
+    run = read(file_of(rows), name="metrics.jsonl")
+    took = [row["time/submit_batch"] + row["time/finish_batch"] for row in rows]
+    assert run.steps["step_s"].to_list() == pytest.approx(took)
+    found = clock(run)
+    assert found.elapsed_s == pytest.approx(sum(took))
+    told = {phase.phase: phase.seconds for phase in breakdown(run, found).phases}
+    assert told["evaluation"] == pytest.approx(sum(row.get("time/evals", 0.0) for row in rows) / 60, rel=0.01)
+    assert told["update"] == pytest.approx(sum(row["time/step"] for row in rows) / 60, rel=0.01)
+
+
+def test_a_wait_that_does_not_hold_the_step_is_no_end_of_it() -> None:
+    rows = [row | {"time/finish_batch": 0.5} for row in both_ends(30)]
+    assert read(file_of(rows), name="metrics.jsonl").steps["step_s"].to_list() == [row["time/step"] for row in rows]

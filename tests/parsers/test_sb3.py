@@ -111,32 +111,53 @@ def test_a_count_over_all_epochs_is_the_step_before_one_within_them() -> None:
 # --- boxes -------------------------------------------------------------------------------------------------------
 
 
-def boxes(count: int, reward: float = 80.0) -> str:
+def boxes(count: int, reward: float = 80.0, before: int = 0) -> str:
+    """`before`: iterations of an earlier call, whose timesteps go on."""
     out = []
     for n in range(1, count + 1):
         sections: dict[str, dict[str, float | str]] = {
             "rollout/": {"ep_rew_mean": reward + n},
-            "time/": {"fps": "86", "iterations": f"{n}", "time_elapsed": f"{23 * n}", "total_timesteps": f"{2048 * n}"},
+            "time/": {
+                "fps": "86",
+                "iterations": f"{n}",
+                "time_elapsed": f"{23 * n}",
+                "total_timesteps": f"{2048 * (before + n)}",
+            },
         }
         if n > 1:
             sections["train/"] = {"approx_kl": 0.0125, "loss": 8.5}
         out.append(two_columns(sections))
         if n % 3 == 0:
-            out.append(two_columns({"eval/": {"mean_ep_length": 200.0, "mean_reward": 75.5}, "time/": {"total_timesteps": str(2048 * n + 9)}}))  # fmt: skip
+            out.append(two_columns({"eval/": {"mean_ep_length": 200.0, "mean_reward": 75.5}, "time/": {"total_timesteps": str(2048 * (before + n) + 9)}}))  # fmt: skip
     return "".join(out)
 
 
 def test_boxes_are_steps() -> None:
-    text = "Using cpu device\nTimesteps: 10,000\n[warn] grab took 0.122s (> 0.02s)\n" + boxes(6) + "saved model\n"
+    text = "Using cpu device\nTimesteps: 12,000\n[warn] grab took 0.122s (> 0.02s)\n" + boxes(6) + "saved model\n"
     run = read(text.encode(), name="train.log")
     assert run.info.format == "boxed"
     assert run.steps["step"].to_list() == [2048 * n for n in range(1, 7)]
     assert run.steps["elapsed_s"].to_list() == [23.0 * n for n in range(1, 7)]
     assert run.steps["reward"].to_list() == [80.0 + n for n in range(1, 7)]
     assert run.steps["kl"].null_count() == 1
-    assert run.info.setting("total_steps") == 10_240  # whole rollouts of 2048
+    assert run.info.setting("total_steps") == 12_288  # whole rollouts of 2048
     assert run.events.filter(kind="evaluation")["step"].to_list() == [6153, 12_297]
     assert total(run) == pytest.approx(138.0, abs=0.6)
+
+
+@pytest.mark.parametrize("first", ["Stage 1/3: timesteps=8000", "timesteps=8000"])
+def test_the_plan_of_a_part_is_none_of_the_run(first: str) -> None:
+    text = f"[12:00:01] {first}\n{boxes(4)}[12:02:01] Stage 2/3: timesteps=20000\n{boxes(10, 90.0, before=4)}"
+    run = read(text.encode(), name="train.log")
+    assert run.steps["step"].to_list() == [2048 * n for n in range(1, 15)]
+    assert run.steps["segment"].n_unique() == 1
+    assert run.info.setting("total_steps") is None
+
+
+def test_a_run_that_goes_on_from_a_model_plans_in_whole_rollouts() -> None:
+    text = f"continuing\ntotal_timesteps=200000\n{boxes(5, before=50)}"
+    run = read(text.encode(), name="train.log")
+    assert run.info.setting("total_steps") == 200_704  # 98 rollouts of 2048
 
 
 def test_a_second_learn_is_a_session() -> None:

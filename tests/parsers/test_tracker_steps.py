@@ -11,6 +11,7 @@ from parsers import read
 from parsers.base import Origin
 from parsers.wandb_offline import WandbReader
 from tests.parsers import wire
+from timeledger.clock import clock
 from timeledger.run import Run
 
 WALL = 1_800_000_000.0
@@ -82,3 +83,27 @@ def test_the_last_step_stands_in_the_end_of_run_row() -> None:
     run = run_file(rows)
     assert (run.info.setting("total_steps"), run.info.train_runtime_s, run.info.ended) == (63, 131.5, "finished")
     assert run.steps["step"].to_list() == [10, 20, 30, 40, 50, 60]
+
+
+@pytest.mark.parametrize("source", [run_file, history, export])
+def test_rows_with_a_step_and_unknown_names_tell_the_time_too(source: Any) -> None:
+    """Most rows hold only the loss of their own batch; every fifth also what an evaluation found."""
+    rows: list[dict[str, Any]] = []
+    for n in range(31):
+        row = {**place(n), "iter": 10 * n, "train/step_loss": 3.0 - 0.05 * n}
+        row["_timestamp"] += 100.0 * (n // 5)
+        rows.append(row | ({"train/loss": 3.0 - 0.05 * n, "val/loss": 3.1} if n % 5 == 0 else {}))
+    run = source(
+        [{**dict.fromkeys(["train/loss", "val/loss"], ""), **row} if source is export else row for row in rows]
+    )
+    assert run.steps["step"].to_list() == [10 * n for n in range(31)]
+    assert run.steps["at"].null_count() == 0
+    assert run.steps["loss"].count() == 7
+    assert clock(run).elapsed_s == pytest.approx(30 * 20.0 + 6 * 100.0, abs=30)
+
+
+def test_rows_that_name_a_step_and_tell_nothing_of_the_training_are_no_steps() -> None:
+    rows = [{"global_step": 10 * n, "loss": 1.0, **place(2 * n)} for n in range(6)]
+    rows += [{"global_step": 10 * n + 5, "samples/shown": 4.0, **place(2 * n + 1)} for n in range(6)]
+    run = run_file(sorted(rows, key=lambda row: row["_step"]))
+    assert run.steps["step"].to_list() == [10 * n for n in range(6)]

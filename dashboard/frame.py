@@ -9,6 +9,7 @@ import streamlit as st
 from dashboard import state
 from dashboard.language import LANGUAGES, spoken
 from dashboard.localised import moment, share
+from timeledger.forecast import known_done
 from timeledger.results import Analysis
 
 #: A chart is drawn for the screen's width; on paper it must shrink with the page, which a drawing without a view box cannot.
@@ -30,7 +31,7 @@ def language_switch() -> None:
 
 def tab_title(analysis: Analysis) -> None:
     """The browser tab says how far the run is and when it ends: it is read while another tab is open."""
-    done, projection = analysis.clock.position, analysis.projection
+    done, projection = known_done(analysis.run, analysis.clock), analysis.projection
     told = []
     if analysis.state == "finished":
         told.append("✓")

@@ -21,6 +21,7 @@ from dashboard.localised import share
 from dashboard.summary import Card
 from dashboard.terms import meaning
 from parsers import FORMATS
+from timeledger.forecast import known_done
 from timeledger.results import Analysis, State
 from timeledger.run import Note
 
@@ -62,7 +63,8 @@ def _escape(found: re.Match[str]) -> str:
 
 def title(analysis: Analysis, *, named: bool = True) -> None:
     """The run's name (unless it stands above already), state, where its log comes from, and progress."""
-    info, done, total = analysis.run.info, analysis.clock.position, analysis.projection.total_steps
+    info, total = analysis.run.info, analysis.projection.total_steps
+    done = known_done(analysis.run, analysis.clock)
     model = str(info.setting("model") or "")
     model = model.rstrip("/").rpartition("/")[2] if model.startswith("/") else model
     facts = [safe(each) for each in (info.framework or origin(info.format), model) if each]
@@ -75,7 +77,7 @@ def title(analysis: Analysis, *, named: bool = True) -> None:
 
 def bar(analysis: Analysis) -> None:
     """How far the run is; nothing where its end is not known."""
-    done, total = analysis.clock.position, analysis.projection.total_steps
+    done, total = known_done(analysis.run, analysis.clock), analysis.projection.total_steps
     if done is not None and total:
         done_share = min(100.0, 100.0 * done / total)
         st.html(

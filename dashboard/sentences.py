@@ -12,6 +12,7 @@ import polars as pl
 from dashboard.language import mark, t
 from dashboard.localised import lower, phase, seconds, share
 from timeledger import units
+from timeledger.forecast import known_done
 from timeledger.plan import Estimate
 from timeledger.results import Analysis, Periodic
 
@@ -51,7 +52,9 @@ def projection(analysis: Analysis) -> str:
     projection, clock = analysis.projection, analysis.clock
     if clock.elapsed_s is None:
         return ""
-    done = t("{time} for {steps} steps", time=seconds(clock.elapsed_s), steps=f"{clock.position or 0:,}")
+    done = t(
+        "{time} for {steps} steps", time=seconds(clock.elapsed_s), steps=f"{known_done(analysis.run, clock) or 0:,}"
+    )
     if clock.lost_s and clock.lost_s > 1:
         done += t(", {time} of it lost to pauses and restarts", time=seconds(clock.lost_s))
     if projection.total_s is None or analysis.state == "finished":

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dashboard.language import retold, t
 from dashboard.localised import moment, seconds, share, signed_share
 from timeledger import report, units
+from timeledger.forecast import known_done
 from timeledger.results import Analysis, Span
 from timeledger.run import Kind
 from timeledger.said import clauses, sentences
@@ -82,7 +83,8 @@ def _finished(analysis: Analysis, zone: tzinfo | None) -> Card:
 
 
 def _ended_early(analysis: Analysis) -> Card:
-    projection, done, elapsed = analysis.projection, analysis.clock.position, analysis.clock.elapsed_s
+    projection, elapsed = analysis.projection, analysis.clock.elapsed_s
+    done = known_done(analysis.run, analysis.clock)
     where = "—" if done is None else t("at step {done}", done=f"{done:,}")
     if done is not None and projection.total_steps is not None:
         where = t("at step {done} of {total}", done=f"{done:,}", total=f"{projection.total_steps:,}")

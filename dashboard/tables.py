@@ -18,6 +18,7 @@ from dashboard.load import Entry
 from dashboard.localised import seconds, share
 from dashboard.parts import STATES
 from timeledger import report, units
+from timeledger.forecast import known_done
 from timeledger.results import Analysis, State
 
 _FIRST: Final[tuple[State, ...]] = ("stalled", "running", "unknown", "ended early", "finished")
@@ -74,7 +75,7 @@ def finish_line(analysis: Analysis, zone: tzinfo | None) -> str:
 
 
 def _run_row(entry: Entry, analysis: Analysis, zone: tzinfo | None) -> dict[str, Any]:
-    done, total = analysis.clock.position, analysis.projection.total_steps
+    done, total = known_done(analysis.run, analysis.clock), analysis.projection.total_steps
     return {
         "state": t(STATES[analysis.state]),
         "run": entry.label,

@@ -173,6 +173,11 @@ def cost_in_cycle(clock: Clock, position: int, total: int) -> float:
     return float(np.mean(cost[np.arange(position, total) % cycle]) / np.mean(cost)) if cost.mean() > 0 else 1.0
 
 
+def known_done(run: Run, clock: Clock) -> int | None:
+    """`steps_done`, for showing: None where no step is known to be done."""
+    return None if clock.position is None else steps_done(run, clock)
+
+
 def steps_done(run: Run, clock: Clock) -> int:
     """Steps done so far: the last step's number, one more where the log counts its training steps from 0."""
     position = clock.position or 0

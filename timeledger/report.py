@@ -32,7 +32,7 @@ from timeledger.document import (
     TimingPart,
 )
 from timeledger.engine import read_engine
-from timeledger.forecast import steps_done
+from timeledger.forecast import known_done
 from timeledger.plan import Cost
 from timeledger.results import Analysis, Projection, Span, Timing
 from timeledger.smoke import Checked, check
@@ -116,7 +116,7 @@ def _run(analysis: Analysis) -> RunPart:
         state=analysis.state,
         step=clock.position,
         first_step=clock.first_step,
-        steps_done=None if clock.position is None else steps_done(analysis.run, clock),
+        steps_done=known_done(analysis.run, clock),
         total_steps=projection.total_steps,
         total_steps_from=projection.total_steps_from,
         started_at=info.started_at,

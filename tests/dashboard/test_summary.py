@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, timedelta, timezone
 
+import polars as pl
 import pytest
 
 from dashboard import parts, sentences, summary
 from tests.dashboard.synthetic import NOW, analysis
+from timeledger.clock import clock
 from timeledger.results import Facts, Span
 
 
@@ -37,6 +39,15 @@ def test_states_other_than_running() -> None:
     unknown = summary.finish(analysis(40, None), UTC)
     assert unknown.value == "cannot tell yet"
     assert summary.finish(analysis(0, None), UTC).value == "—"
+
+
+def test_a_log_that_counts_from_zero_has_done_one_step_more_than_its_last_number() -> None:
+    run = analysis(state="ended early")
+    zero = run.run.steps.with_columns(pl.col("step") - 1, loss=pl.lit(0.5))
+    counted = replace(run, run=replace(run.run, steps=zero))
+    counted = replace(counted, clock=clock(counted.run))
+    assert counted.clock.position == 86
+    assert summary.finish(counted, UTC).value == "at step 87 of 200"
 
 
 def test_a_finish_known_only_from_the_file_is_not_called_measured() -> None:

@@ -104,7 +104,13 @@ def _told_late(rows: Rows, own: Schedule, known: Periodic, excess_s: Floats, pau
 
     The lines of an evaluation come late where standard output is buffered and the bar is not.
     """
-    if own.kind != "evaluation" or own.every is not None or len(own.rows) != 1 or not known.seconds:
+    if (
+        own.kind != "evaluation"
+        or own.every is not None
+        or len(own.rows) != 1
+        or not known.seconds
+        or rows.step[own.rows[0]] < 1
+    ):
         return np.array([], dtype=np.int64)
     first, at = own.rows[0], np.flatnonzero(pause)
     step, width = rows.step[first], rows.span[first] + rows.span[at]

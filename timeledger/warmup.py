@@ -16,6 +16,8 @@ _PAUSE_ROWS: Final = 3.0
 _PAUSE_ALONE: Final = 2.5
 #: More rows than this of about the same size (or larger) are the run's own habit.
 _PAUSES_ALIKE: Final = 2
+#: More than so many that take most of the time are what the run does.
+_PAUSES_MOST: Final = 5
 #: First rows are warm-up above this much of what follows; the drop at the end of a longer one must be sharp.
 _WARM: Final = 1.25
 _LONGEST_WARMUP: Final = 32
@@ -92,4 +94,7 @@ def find_pauses(rows: Rows, line: Line, use: Mask) -> Mask:
         size = np.sort(np.nan_to_num(excess[use]))
         alike = len(size) - np.searchsorted(size, 0.5 * np.nan_to_num(excess[long]))
         long[long] = alike <= max(_PAUSES_ALIKE, 0.003 * len(size))
+        most = float(excess[long].sum()) > 0.5 * float((wall * rows.span).sum())
+        if most and long.sum() > _PAUSES_MOST:  # a run that mostly stands still a little at a time works so
+            long[:] = False
     return long

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -84,6 +85,16 @@ def test_pauses_that_come_again_and_again_are_the_run_s_own_habit() -> None:
     pauses = tuple((step, 900.0) for step in (31, 58, 97, 110, 163))
     run, _ = simulate(Plan(steps=200, pauses=pauses), "stamps")
     assert clock(run).lost_s == 0
+
+
+def test_a_run_that_mostly_stands_still_a_little_at_a_time_works_so() -> None:
+    """Episodes that are written at once after each rollout: their gaps are few among thousands of rows, and all of its time."""
+    rng = np.random.default_rng(3)
+    walls = np.full(12_000, 0.0005)
+    walls[np.sort(rng.choice(12_000, 30, replace=False))] = rng.uniform(0.4, 2.0, 30)
+    run, _ = simulate(Plan(steps=12_000), "step_s")
+    found = clock(replace(run, steps=run.steps.with_columns(step_s=pl.Series(walls))))
+    assert found.lost_s == 0
 
 
 def test_a_slow_hump_is_not_a_pause() -> None:

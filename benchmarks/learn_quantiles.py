@@ -3,7 +3,7 @@
     python -m benchmarks.learn_quantiles [--write]
 
 $TIMELEDGER_CORPUS may name several folders of logs: the more repositories, the better. (The shipped file was learned on the
-corpus and on the logs of 73 further public repositories, gathered once; the benchmark of the projection never uses it.)
+corpus and on the logs of 157 further public repositories, gathered once; the benchmark of the projection never uses it.)
 
 Two steps, each checked with one repository left out at a time: a drift prior whose 80 % intervals score about best, and
 the recalibration that maps the share a person asks for to the model's own quantile. Both are pulled towards doing

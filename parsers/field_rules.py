@@ -240,10 +240,11 @@ def _phase(words: list[str]) -> Meaning:
         if "total" in core and core & {"train", "training"} and core <= {"total", "train", "training"}:
             return Meaning("clock", "elapsed_s", 1, scale)
         return Meaning("clock" if core <= {"total"} else "column", "step_s", 1, scale)
-    for phase, known in names.PHASES:
-        if core & known:
-            return Meaning("phase", phase, 0, scale)
-    return Meaning("phase", "other", 0, scale)
+    phases = (phase for phase, known in names.PHASES if core & known)
+    # work on the numbers between the phases, whatever these are called: `time/compute_kl_sample_train`
+    books = "assemble" in core or {"compute", "kl"} <= core
+    phase = next(phases, "other") if not books or "ref" in core else "other"
+    return Meaning("phase", phase, 0, scale)
 
 
 def _metric(words: list[str]) -> Meaning | None:

@@ -70,6 +70,18 @@ def test_a_duration_is_never_a_metric(key: str, phase: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("key", "phase"),
+    [
+        ("time/compute_kl_sample_train", "other"), ("time/assemble_training_data", "other"),
+        ("time/compute_ref_kl", "ref_logprob"), ("time/train", "update"), ("time/sampling", "rollout"),
+    ],
+)  # fmt: skip
+def test_work_on_the_numbers_of_a_phase_is_not_the_phase(key: str, phase: str) -> None:
+    found = resolve(key)
+    assert (found.kind, found.name) == ("phase", phase)
+
+
+@pytest.mark.parametrize(
     ("key", "kind", "name", "value"),
     [
         ("timing_ms/step", "column", "step_s", 2.0),

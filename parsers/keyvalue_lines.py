@@ -153,14 +153,7 @@ def _read(text: str, look: Resolver) -> Line | None:
         line.kind = "mark"
         return line
     if (begins := _EVAL.match(text)) or _only_eval(values):
-        line.kind = "eval"
-        if found.mark is None and (of := _EVAL_STEP.match(text)):
-            line.mark = Mark(int(of[1]), None, 0 if of[2] else UNSURE)
-        elif begins and (mark := found.mark) is not None and mark.word == "batch" and mark.total is not None:
-            mark.rank = UNSURE  # a batch of the evaluation
-        line.telling = _EVALUATED.search(text) is not None
-        timed = _time_of_evaluation(values, found)
-        return line if line.mark is not None or line.telling or timed else None
+        return _as_evaluation(line, found, text, begins=begins is not None)
     if (_FINAL.match(text) and not (found.mark and _FINISHED_STEP.match(text))) or (
         found.head == "epoch" and _EPOCH_SUMMARY.search(text)
     ):
@@ -181,6 +174,18 @@ def _read(text: str, look: Resolver) -> Line | None:
     if line.kind == "row":
         _tell_rate(values, found)
     return line if line.kind != "noise" else _epoch_alone(line)
+
+
+def _as_evaluation(line: Line, found: Scan, text: str, *, begins: bool) -> Line | None:
+    """The line as one of an evaluation; None where it tells neither a step nor what was found nor a time."""
+    line.kind = "eval"
+    if found.mark is None and (of := _EVAL_STEP.match(text)):
+        line.mark = Mark(int(of[1]), None, 0 if of[2] else UNSURE)
+    elif begins and (mark := found.mark) is not None and mark.word == "batch" and mark.total is not None:
+        mark.rank = UNSURE  # a batch of the evaluation
+    line.telling = _EVALUATED.search(text) is not None
+    timed = _time_of_evaluation(line.values, found)
+    return line if line.mark is not None or line.telling or timed else None
 
 
 def _tell_rate(values: Sorted, found: Scan) -> None:
